@@ -1,0 +1,54 @@
+package io.leasefs.common.api;
+
+import io.leasefs.common.checksum.Checksums;
+import io.leasefs.common.model.FileId;
+import io.leasefs.common.model.SessionId;
+import java.nio.ByteBuffer;
+
+/**
+ * A mutation with its place in the chunk's order, as it goes down the chain, into journals and
+ * through recovery.
+ *
+ * @param version the configuration whose primary gave the serial
+ * @param serial place in the order, dense from 1
+ * @param kind what it does
+ * @param offset where, after the primary's choice; of ABORT the sequence; of FORGET the watermark
+ * @param file the client's file
+ * @param session the client's session; 0 for the primary's own
+ * @param sequence the client's number; 0 for the primary's own
+ * @param floor the client's floor
+ * @param chunkLength length of the chunk after this mutation, bytes
+ * @param detail of VERSION_START: the fence floor (a token); of DEAD: the session; else 0
+ * @param checksums CRC32C of each 64 KiB piece of the payload
+ * @param payload the bytes; empty where there are none; readers duplicate it
+ */
+public record Mutation(
+    long version,
+    long serial,
+    MutationKind kind,
+    long offset,
+    FileId file,
+    SessionId session,
+    long sequence,
+    long floor,
+    long chunkLength,
+    long detail,
+    Checksums checksums,
+    ByteBuffer payload) {
+  /** The same without its payload: what is kept once the bytes are on disk. */
+  public Mutation withoutPayload() {
+    return new Mutation(
+        version,
+        serial,
+        kind,
+        offset,
+        file,
+        session,
+        sequence,
+        floor,
+        chunkLength,
+        detail,
+        checksums,
+        ByteBuffer.allocate(0));
+  }
+}
