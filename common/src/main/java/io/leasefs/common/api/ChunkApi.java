@@ -5,8 +5,11 @@ import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkSeal;
 import io.leasefs.common.model.ClusterEvent;
 import io.leasefs.common.model.ReplicaId;
+import io.leasefs.common.model.ServerAddress;
+import io.leasefs.common.model.ServerId;
 import java.nio.ByteBuffer;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -31,6 +34,12 @@ public interface ChunkApi {
 
     /** True while more may be sent without growing an unbounded queue. */
     boolean isReady();
+
+    /**
+     * Has the task run whenever the stream may have turned ready again after {@link #isReady} said
+     * no. One listener; set it before the first send. The task must be quick; any thread.
+     */
+    void onReady(Runnable task);
 
     void close();
   }
@@ -80,10 +89,19 @@ public interface ChunkApi {
 
   /** One side of an open stream between peers. */
   interface PeerStream {
+    /**
+     * Tells who sends on this stream, and where the servers that its messages name listen. Keeps
+     * its order with messages; comes first, and again when there is more to tell.
+     */
+    void introduce(ServerId from, Map<ServerId, ServerAddress> listening);
+
     /** Sends; never blocks; dropped where the stream is broken. */
     void send(PeerMessage message);
 
     boolean isReady();
+
+    /** As for {@link FrameStream#onReady}. */
+    void onReady(Runnable task);
 
     void close();
   }
