@@ -3,24 +3,23 @@ package io.leasefs.common.lease;
 import io.leasefs.common.model.ChunkHandle;
 
 /**
- * Digest of a set of chunk leases, equal at holder and grantor where they mean the same set. The
- * order of the set does not matter, and one lease more or less is one addition: {@code digest +
- * of(lease)}, {@code digest - of(lease)}; the empty set has 0. It finds a lost message, not a
- * forger.
+ * The digest of a set of held leases, as it travels in every heartbeat: the sum of one number a
+ * lease, so that both sides can keep it up to date in constant time and no order matters. The empty
+ * set's is 0. It tells sets apart by accident, not against an adversary.
  */
 public final class LeaseDigest {
   private LeaseDigest() {}
 
-  /** The summand of one lease. */
+  /** What one lease adds to the digest; taking the lease away subtracts it. */
   public static long of(ChunkHandle chunk, long version, long token) {
-    return mix(mix(mix(chunk.value() + 0x9e3779b97f4a7c15L) ^ version) ^ token);
+    return mix(mix(mix(chunk.value() + 0x9E3779B97F4A7C15L) + version) + token);
   }
 
-  /** The finalizer of SplitMix64 (Steele, Lea, Flood 2014): every bit depends on every other. */
-  private static long mix(long bits) {
-    long z = bits;
-    z = (z ^ (z >>> 30)) * 0xbf58476d1ce4e5b9L;
-    z = (z ^ (z >>> 27)) * 0x94d049bb133111ebL;
+  /** The finalizer of SplitMix64: a bijection that spreads each bit over all. */
+  private static long mix(long value) {
+    long z = value;
+    z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
+    z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
     return z ^ (z >>> 31);
   }
 }
