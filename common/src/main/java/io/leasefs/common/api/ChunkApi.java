@@ -45,11 +45,37 @@ public interface ChunkApi {
   }
 
   /**
-   * Reads committed bytes. Parts come in order, each with its own checksums; the last has {@code
-   * last} set. The consumer must copy or use the payload before it returns. Fails with NOT_FOUND
+   * Where a read or a copy puts its parts, one at a time. A lambda is a sink that is always ready.
+   * The producer asks {@link #isReady} before each part and, where it says no, stops until the
+   * {@link #onReady} task runs: a slow reader then costs no memory. A producer that goes on all the
+   * same sees its read cut.
+   */
+  interface Sink<T> extends Consumer<T> {
+    /** The part is used or copied before this returns: its payload may be reused after. */
+    @Override
+    void accept(T part);
+
+    default boolean isReady() {
+      return true;
+    }
+
+    /** False once nobody listens any more: the producer stops, and fails its future. */
+    default boolean isOpen() {
+      return true;
+    }
+
+    /**
+     * Has the task run whenever the sink may have turned ready again, and when it is closed. One
+     * listener; set it before the first part. The task must be quick; any thread.
+     */
+    default void onReady(Runnable task) {}
+  }
+
+  /**
+   * Reads committed bytes. Parts come in order, each with its own checksums. Fails with NOT_FOUND
    * (not here), STALE_VERSION, NOT_PRIMARY, CORRUPT, TIMED_OUT.
    */
-  CompletableFuture<ReadEnd> read(ReadRequest request, Consumer<ReadPart> parts);
+  CompletableFuture<ReadEnd> read(ReadRequest request, Sink<ReadPart> parts);
 
   /**
    * A read of one chunk.
@@ -107,7 +133,7 @@ public interface ChunkApi {
   }
 
   /** Fetches a copy: state first, then bytes, then the journal's newer records. For learners. */
-  CompletableFuture<CopyEnd> copy(CopyRequest request, Consumer<CopyPart> parts);
+  CompletableFuture<CopyEnd> copy(CopyRequest request, Sink<CopyPart> parts);
 
   /** From which serial on; 0 for everything. */
   record CopyRequest(ChunkHandle chunk, long version, ReplicaId learner, long fromSerial) {}
