@@ -2,8 +2,10 @@ package io.leasefs.common.config;
 
 import static com.google.common.base.Preconditions.checkArgument;
 
+import io.leasefs.common.model.ServerAddress;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -54,7 +56,8 @@ public final class ConfigKey<T> {
   /**
    * A required setting with a reader of its own.
    *
-   * @param parser throws IllegalArgumentException whose message says what was expected
+   * @param parser throws IllegalArgumentException or LeaseFsException, whose message says what was
+   *     expected
    */
   public static <T> ConfigKey<T> of(String name, String meaning, Function<String, T> parser) {
     return new ConfigKey<>(name, meaning, parser, Presence.REQUIRED, null, false);
@@ -86,14 +89,14 @@ public final class ConfigKey<T> {
     return of(name, meaning, DurationText::parse);
   }
 
-  /** A required {@link HostPort}. */
-  public static ConfigKey<HostPort> address(String name, String meaning) {
-    return of(name, meaning, HostPort::parse);
+  /** A required {@link ServerAddress}. */
+  public static ConfigKey<ServerAddress> address(String name, String meaning) {
+    return of(name, meaning, ServerAddress::parse);
   }
 
-  /** One or more required {@link HostPort}, separated by commas. */
-  public static ConfigKey<List<HostPort>> addresses(String name, String meaning) {
-    return of(name, meaning, HostPort::parseList);
+  /** One or more required {@link ServerAddress}, separated by commas. */
+  public static ConfigKey<List<ServerAddress>> addresses(String name, String meaning) {
+    return of(name, meaning, ConfigKey::addressList);
   }
 
   /** A required path of a file or folder. */
@@ -150,7 +153,7 @@ public final class ConfigKey<T> {
     return isSwitch;
   }
 
-  /** Throws IllegalArgumentException with what was expected instead. */
+  /** Throws IllegalArgumentException or LeaseFsException with what was expected instead. */
   T parse(String text) {
     return parser.apply(text);
   }
@@ -158,6 +161,14 @@ public final class ConfigKey<T> {
   @Override
   public String toString() {
     return name;
+  }
+
+  private static List<ServerAddress> addressList(String text) {
+    List<ServerAddress> list = new ArrayList<>();
+    for (String part : text.split(",", -1)) {
+      list.add(ServerAddress.parse(part));
+    }
+    return List.copyOf(list);
   }
 
   private static String nonEmpty(String text) {

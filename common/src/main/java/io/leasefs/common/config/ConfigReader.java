@@ -2,6 +2,8 @@ package io.leasefs.common.config;
 
 import static com.google.common.base.Preconditions.checkArgument;
 
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
@@ -61,7 +63,8 @@ public final class ConfigReader {
    * @param arguments {@code --flag value}, {@code --flag=value}, or {@code --flag} of a switch;
    *     {@code --config FILE} names the file, else the variable LEASEFS_CONFIG, else there is none
    * @param environment all variables of the process
-   * @throws ConfigException with one line on what is wrong, where, and one on what to do
+   * @throws LeaseFsException (INVALID_ARGUMENT) with one line on what is wrong, where, and one on
+   *     what to do
    */
   public Config read(List<String> arguments, Map<String, String> environment) {
     Map<String, Found> flags = readFlags(arguments);
@@ -86,7 +89,7 @@ public final class ConfigReader {
       } else if (key.presence() == ConfigKey.Presence.OPTIONAL) {
         collector.set(key, "", "unset", null);
       } else {
-        throw new ConfigException(
+        throw refused(
             key.flag() + " is missing (" + key.meaning() + ")",
             "pass "
                 + key.flag()
@@ -104,8 +107,8 @@ public final class ConfigReader {
   private static Object parse(ConfigKey<?> key, Found found) {
     try {
       return key.parse(found.text);
-    } catch (IllegalArgumentException e) {
-      throw new ConfigException(
+    } catch (IllegalArgumentException | LeaseFsException e) {
+      throw refused(
           found.source + ": " + key.name() + ": " + e.getMessage(),
           key.name() + " is: " + key.meaning());
     }
@@ -119,8 +122,7 @@ public final class ConfigReader {
       String flag = equals < 0 ? argument : argument.substring(0, equals);
       ConfigKey<?> key = byFlag.get(flag);
       if (key == null && !flag.equals(FILE_FLAG)) {
-        throw new ConfigException(
-            "unknown argument '" + argument + "'", hintFor(flag, byFlag.keySet()));
+        throw refused("unknown argument '" + argument + "'", hintFor(flag, byFlag.keySet()));
       }
       String text;
       if (equals >= 0) {
@@ -130,13 +132,13 @@ public final class ConfigReader {
       } else {
         i++;
         if (i == arguments.size()) {
-          throw new ConfigException(flag + " needs a value", "write " + flag + " VALUE");
+          throw refused(flag + " needs a value", "write " + flag + " VALUE");
         }
         text = arguments.get(i);
       }
       String name = key == null ? FILE_FLAG : key.name();
       if (flags.put(name, new Found(text, flag)) != null) {
-        throw new ConfigException(flag + " is given twice", "leave one of them out");
+        throw refused(flag + " is given twice", "leave one of them out");
       }
     }
     return flags;
@@ -147,9 +149,9 @@ public final class ConfigReader {
     try {
       content = Files.readString(file, StandardCharsets.UTF_8);
     } catch (CharacterCodingException e) {
-      throw new ConfigException(file + ": is not UTF-8 text", "save it as UTF-8");
+      throw refused(file + ": is not UTF-8 text", "save it as UTF-8");
     } catch (IOException e) {
-      throw new ConfigException(
+      throw refused(
           file + ": cannot be read: " + e.getClass().getSimpleName(),
           "check the path and its permissions, or leave out " + FILE_FLAG);
     }
@@ -168,19 +170,18 @@ public final class ConfigReader {
           colon > 0
               && (colon + 1 == line.length() || Character.isWhitespace(line.charAt(colon + 1)));
       if (indented || !spaced) {
-        throw new ConfigException(
+        throw refused(
             where + ": is not 'name: value'",
             "write one setting a line, not indented, such as 'lease.ttl: 10s'");
       }
       String name = line.substring(0, colon).strip();
       if (!byName.containsKey(name)) {
-        throw new ConfigException(
-            where + ": unknown setting '" + name + "'", hintFor(name, byName.keySet()));
+        throw refused(where + ": unknown setting '" + name + "'", hintFor(name, byName.keySet()));
       }
       String text = unquote(line.substring(colon + 1).strip(), where);
       Found earlier = found.put(name, new Found(text, where));
       if (earlier != null) {
-        throw new ConfigException(
+        throw refused(
             where + ": '" + name + "' is set already at " + earlier.source,
             "leave one of them out");
       }
@@ -195,7 +196,7 @@ public final class ConfigReader {
       String rest = end < 0 ? "" : value.substring(end + 1).strip();
       boolean escaped = value.charAt(0) == '"' && value.contains("\\");
       if (end < 0 || escaped || !(rest.isEmpty() || rest.startsWith("#"))) {
-        throw new ConfigException(
+        throw refused(
             where + ": the quotes do not pair up, or hold a backslash",
             "write \"text\" or 'text' without the same quote or a backslash inside");
       }
@@ -205,7 +206,11 @@ public final class ConfigReader {
     return comment < 0 ? value : value.substring(0, comment).strip();
   }
 
-  /** The nearest known words, or all of them where none is near. */
+  private static LeaseFsException refused(String message, String hint) {
+    return new LeaseFsException(ErrorCode.INVALID_ARGUMENT, message, hint);
+  }
+
+  /** The nearest known word, or all of them where none is near. */
   private static String hintFor(String word, Set<String> known) {
     Optional<String> nearest = Optional.empty();
     int best = 4;

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.leasefs.common.error.LeaseFsException;
+import io.leasefs.common.model.ServerAddress;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -23,7 +25,7 @@ class ConfigReaderTest {
   private static final ConfigKey<Boolean> FAULTS =
       ConfigKey.onOff("allow-faults", "take orders to fail");
   private static final ConfigKey<Long> ID = ConfigKey.number("id", "number of the master", 1, 9);
-  private static final ConfigKey<HostPort> EXTERNAL =
+  private static final ConfigKey<ServerAddress> EXTERNAL =
       ConfigKey.address("listen.external", "second listener").optional();
   private static final ConfigReader READER =
       new ConfigReader(List.of(DATA, TTL, FAULTS, ID.withDefault("1"), EXTERNAL));
@@ -104,21 +106,21 @@ class ConfigReaderTest {
       })
   void badLineIsRefusedWithItsNumber(String line, String message, String hint) throws IOException {
     Path file = file("data: /first\n" + line + "\n");
-    ConfigException e = refused("--config", file.toString());
+    LeaseFsException e = refused("--config", file.toString());
     assertThat(e).hasMessageStartingWith(file + ":2: ").hasMessageContaining(message);
     assertThat(e.hint()).contains(hint);
   }
 
   @Test
   void unknownFlagIsRefusedWithTheNearestKnownOne() {
-    ConfigException e = refused("--data=d", "--lease-tl", "3s");
+    LeaseFsException e = refused("--data=d", "--lease-tl", "3s");
     assertThat(e).hasMessage("unknown argument '--lease-tl'");
     assertThat(e.hint()).isEqualTo("did you mean --lease-ttl?");
   }
 
   @Test
   void missingSettingNamesItsThreePlaces() {
-    ConfigException e = refused();
+    LeaseFsException e = refused();
     assertThat(e).hasMessage("--data is missing (folder of the data)");
     assertThat(e.hint()).contains("--data", "LEASEFS_DATA", "'data: ...'", "--config");
   }
@@ -131,9 +133,9 @@ class ConfigReaderTest {
 
   @Test
   void badValueNamesItsSource() {
-    ConfigException e =
+    LeaseFsException e =
         catchThrowableOfType(
-            ConfigException.class,
+            LeaseFsException.class,
             () -> READER.read(List.of("--data=d"), Map.of("LEASEFS_ID", "none")));
     assertThat(e).hasMessageStartingWith("LEASEFS_ID: id: 'none'");
   }
@@ -161,9 +163,9 @@ class ConfigReaderTest {
         .isInstanceOf(IllegalArgumentException.class);
   }
 
-  private ConfigException refused(String... arguments) {
+  private LeaseFsException refused(String... arguments) {
     return catchThrowableOfType(
-        ConfigException.class, () -> READER.read(List.of(arguments), Map.of()));
+        LeaseFsException.class, () -> READER.read(List.of(arguments), Map.of()));
   }
 
   private Path file(String content) throws IOException {
