@@ -16,6 +16,12 @@ public record FilePath(String text) implements Comparable<FilePath> {
 
   public static final FilePath ROOT = new FilePath("/");
 
+  /**
+   * Names that start with this are unfinished puts: no listing shows them, and they vanish with the
+   * session that made them unless renamed before.
+   */
+  public static final String HIDDEN_PREFIX = ".leasefs-put-";
+
   public FilePath {
     if (!text.startsWith("/")) {
       throw invalid(text, "a path starts with '/'");
