@@ -154,11 +154,17 @@ public final class Heartbeat {
   }
 
   /**
-   * You are the seed: bring these targets to your history and start the version. {@code seal}: a
-   * SEAL is the first record after the version start.
+   * You are the seed: bring these targets to your history and start the version. {@code seal}: the
+   * version start is the chunk's seal, too. {@code reopen}: a seal in the history is over with this
+   * version start; without it a sealed chunk stays sealed. At most one of the two.
    */
   public record RecoverCommand(
-      ChunkSpec spec, long version, List<Target> targets, boolean seal, long fenceFloor)
+      ChunkSpec spec,
+      long version,
+      List<Target> targets,
+      boolean seal,
+      boolean reopen,
+      long fenceFloor)
       implements Command {
     @Override
     public ChunkHandle chunk() {

@@ -92,4 +92,15 @@ public sealed interface PeerMessage {
   record CommittedAnswer(
       ChunkHandle chunk, long version, long queryNumber, boolean valid, long serial, long length)
       implements PeerMessage {}
+
+  /**
+   * Down the chain, for a strict read: has anybody promised above this version? Whoever has not
+   * passes it on; the last member answers.
+   */
+  record PromiseQuery(ChunkHandle chunk, long version, long queryNumber, List<Member> chain)
+      implements PeerMessage {}
+
+  /** Up the chain: nobody from the sender down has ({@code standing}), or somebody has. */
+  record PromiseAnswer(ChunkHandle chunk, long version, long queryNumber, boolean standing)
+      implements PeerMessage {}
 }
