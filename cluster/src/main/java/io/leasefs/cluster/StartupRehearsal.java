@@ -1,0 +1,35 @@
+package io.leasefs.cluster;
+
+import java.io.PrintWriter;
+import java.io.Writer;
+import java.util.List;
+
+/**
+ * Does once, on its own, what short verbs do, while the JVM records which classes that takes:
+ * {@code bin/leasefs} runs it with {@code -XX:AOTCacheOutput}, and later verbs start from the
+ * cache. Nothing it prints is kept, no cluster is needed, and a verb that fails here harms nothing.
+ */
+public final class StartupRehearsal {
+  /** Port 1 of this host: nobody listens there, so a call goes the whole way and fails at once. */
+  private static final String NOBODY = "127.0.0.1:1";
+
+  private static final List<List<String>> RUNS =
+      List.of(
+          List.of("version"),
+          List.of("version", "--json"),
+          List.of("--help"),
+          List.of("-m", NOBODY, "--timeout", "1s", "ls", "/"),
+          List.of("-m", NOBODY, "--timeout", "1s", "--json", "stat", "/"));
+
+  private StartupRehearsal() {}
+
+  public static void main(String[] arguments) {
+    for (List<String> run : RUNS) {
+      LeaseFsMain.commandLine()
+          .setOut(new PrintWriter(Writer.nullWriter()))
+          .setErr(new PrintWriter(Writer.nullWriter()))
+          .execute(run.toArray(String[]::new));
+    }
+    System.exit(0);
+  }
+}
