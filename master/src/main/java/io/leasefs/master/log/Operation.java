@@ -28,11 +28,12 @@ public sealed interface Operation {
    * A client's request: repeated, it gets the result of the first time. The first one of a client
    * makes its session.
    *
-   * @param knownForgetting the newest forgetting that the client was told of on connecting; a new
-   *     client with one older than the state's is refused with UNKNOWN_SESSION
+   * @param greetedAt the master's last applied ordinal when it greeted this client: a client that
+   *     is not known and was greeted before the end of a session that has been forgotten may be a
+   *     forgotten one; it is refused with UNKNOWN_SESSION
    * @param ttlNanos time to live of a session that this call makes
    */
-  record ClientCall(RequestId id, long knownForgetting, long ttlNanos) {}
+  record ClientCall(RequestId id, long greetedAt, long ttlNanos) {}
 
   /** A place for a replica, at the incarnation and in the session that the decision saw. */
   record Placement(ServerId server, DiskId disk, long incarnation, SessionId session) {}

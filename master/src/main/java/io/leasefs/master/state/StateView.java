@@ -26,7 +26,7 @@ public interface StateView {
   /** Empty before FoundCluster. */
   Optional<String> clusterId();
 
-  /** Ordinal of the newest ForgetClients. */
+  /** Clients whose session ended at or before this ordinal may have been forgotten. */
   long newestForgetting();
 
   // ---------------------------------------------------------------- servers, sessions, clients
