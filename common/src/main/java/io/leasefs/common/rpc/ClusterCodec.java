@@ -131,8 +131,7 @@ final class ClusterCodec {
         .ifPresent(
             held ->
                 builder.setHeldInFull(
-                    HeldLeasesProto.newBuilder()
-                        .addAllLeases(each(held, ClusterCodec::toProto))));
+                    HeldLeasesProto.newBuilder().addAllLeases(each(held, ClusterCodec::toProto))));
     return builder.build();
   }
 
@@ -428,33 +427,28 @@ final class ClusterCodec {
   }
 
   static Heartbeat.Command toModel(CommandProto value) {
-    switch (value.getCommandCase()) {
-      case SEAL:
-        return toModel(value.getSeal());
-      case RECOVER:
-        return toModel(value.getRecover());
-      case COPY:
-        return toModel(value.getCopy());
-      case DELETE:
-        return new Heartbeat.DeleteCommand(
-            new ChunkHandle(value.getDelete().getChunk()),
-            new ReplicaId(value.getDelete().getReplica()),
-            value.getDelete().getHighestVersion());
-      case CLOSE:
-        return new Heartbeat.CloseCommand(
-            new ChunkHandle(value.getClose().getChunk()), value.getClose().getVersion());
-      case RELEASE:
-        return new Heartbeat.ReleaseCommand(
-            new ChunkHandle(value.getRelease().getChunk()), value.getRelease().getVersion());
-      case SETTLED:
-        return new Heartbeat.SettledCommand(
-            new ChunkHandle(value.getSettled().getChunk()),
-            value.getSettled().getVersion(),
-            value.getSettled().getSerial());
-      case COMMAND_NOT_SET:
-        break;
-    }
-    throw unknown("command");
+    return switch (value.getCommandCase()) {
+      case SEAL -> toModel(value.getSeal());
+      case RECOVER -> toModel(value.getRecover());
+      case COPY -> toModel(value.getCopy());
+      case DELETE ->
+          new Heartbeat.DeleteCommand(
+              new ChunkHandle(value.getDelete().getChunk()),
+              new ReplicaId(value.getDelete().getReplica()),
+              value.getDelete().getHighestVersion());
+      case CLOSE ->
+          new Heartbeat.CloseCommand(
+              new ChunkHandle(value.getClose().getChunk()), value.getClose().getVersion());
+      case RELEASE ->
+          new Heartbeat.ReleaseCommand(
+              new ChunkHandle(value.getRelease().getChunk()), value.getRelease().getVersion());
+      case SETTLED ->
+          new Heartbeat.SettledCommand(
+              new ChunkHandle(value.getSettled().getChunk()),
+              value.getSettled().getVersion(),
+              value.getSettled().getSerial());
+      case COMMAND_NOT_SET -> throw unknown("command");
+    };
   }
 
   private static Heartbeat.SealCommand toModel(SealCommandProto value) {
