@@ -75,9 +75,8 @@ public final class PayloadPool {
   void giveBack(ByteBuffer payload) {
     ByteBuffer whole = payload.isDirect() ? lent.remove(payload) : null;
     if (whole != null) {
-      // full: the buffer becomes garbage
-      boolean kept = (whole.capacity() == SMALL_BYTES ? small : large).offer(whole);
-      assert kept || idleBytes() > 0;
+      // where the queue is full the buffer becomes garbage
+      (whole.capacity() == SMALL_BYTES ? small : large).offer(whole);
     }
   }
 
