@@ -37,6 +37,8 @@ import io.leasefs.proto.v1.NamedAnswerProto;
 import io.leasefs.proto.v1.PartProto;
 import io.leasefs.proto.v1.PeerAddressProto;
 import io.leasefs.proto.v1.PeerHeaderProto;
+import io.leasefs.proto.v1.PromiseAnswerProto;
+import io.leasefs.proto.v1.PromiseQueryProto;
 import io.leasefs.proto.v1.ReadEndProto;
 import io.leasefs.proto.v1.ReadHeaderProto;
 import io.leasefs.proto.v1.ReadModeProto;
@@ -438,6 +440,20 @@ final class ChunkCodec {
               .setValid(answer.valid())
               .setSerial(answer.serial())
               .setLength(answer.length()));
+    } else if (value instanceof PeerMessage.PromiseQuery query) {
+      builder.setPromiseQuery(
+          PromiseQueryProto.newBuilder()
+              .setChunk(query.chunk().value())
+              .setVersion(query.version())
+              .setQueryNumber(query.queryNumber())
+              .addAllChain(each(query.chain(), ProtoCodec::toProto)));
+    } else if (value instanceof PeerMessage.PromiseAnswer answer) {
+      builder.setPromiseAnswer(
+          PromiseAnswerProto.newBuilder()
+              .setChunk(answer.chunk().value())
+              .setVersion(answer.version())
+              .setQueryNumber(answer.queryNumber())
+              .setStanding(answer.standing()));
     } else {
       throw new IllegalStateException("no message for " + value.getClass());
     }
@@ -485,6 +501,8 @@ final class ChunkCodec {
       case RECOVERY_PROGRESS -> toModel(value.getRecoveryProgress());
       case COMMITTED_QUERY -> toModel(value.getCommittedQuery());
       case COMMITTED_ANSWER -> toModel(value.getCommittedAnswer());
+      case PROMISE_QUERY -> toModel(value.getPromiseQuery());
+      case PROMISE_ANSWER -> toModel(value.getPromiseAnswer());
       case INTRODUCTION, MESSAGE_NOT_SET -> throw ClusterCodec.unknown("peer message");
     };
   }
@@ -577,5 +595,21 @@ final class ChunkCodec {
         value.getValid(),
         value.getSerial(),
         value.getLength());
+  }
+
+  private static PeerMessage toModel(PromiseQueryProto value) {
+    return new PeerMessage.PromiseQuery(
+        new ChunkHandle(value.getChunk()),
+        value.getVersion(),
+        value.getQueryNumber(),
+        each(value.getChainList(), ProtoCodec::toModel));
+  }
+
+  private static PeerMessage toModel(PromiseAnswerProto value) {
+    return new PeerMessage.PromiseAnswer(
+        new ChunkHandle(value.getChunk()),
+        value.getVersion(),
+        value.getQueryNumber(),
+        value.getStanding());
   }
 }

@@ -410,6 +410,7 @@ final class ClusterCodec {
                         .setAddress(ProtoCodec.toProto(target.address()))
                         .build()))
         .setSeal(value.seal())
+        .setReopen(value.reopen())
         .setFenceFloor(value.fenceFloor())
         .build();
   }
@@ -470,6 +471,7 @@ final class ClusterCodec {
                     ProtoCodec.toModel(target.getMember()),
                     ProtoCodec.toModel(target.getAddress()))),
         value.getSeal(),
+        value.getReopen(),
         value.getFenceFloor());
   }
 
