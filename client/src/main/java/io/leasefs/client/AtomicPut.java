@@ -1,0 +1,57 @@
+package io.leasefs.client;
+
+import io.leasefs.common.error.LeaseFsException;
+import io.leasefs.common.model.FilePath;
+import io.leasefs.common.model.FileStatus;
+
+/**
+ * A file that appears whole or not at all: written as a hidden sibling, renamed at {@link #commit}.
+ * Closed without a commit, the sibling is removed. For one thread at a time; {@link #close} from
+ * any.
+ */
+public final class AtomicPut implements AutoCloseable {
+  private final LeaseFs files;
+  private final FilePath target;
+  private final FilePath sibling;
+  private final boolean replace;
+  private final FileWriter writer;
+  private boolean ended;
+
+  AtomicPut(LeaseFs files, FilePath target, FilePath sibling, boolean replace, FileWriter writer) {
+    this.files = files;
+    this.target = target;
+    this.sibling = sibling;
+    this.replace = replace;
+    this.writer = writer;
+  }
+
+  /** Write here; do not close it yourself. */
+  public FileWriter writer() {
+    return writer;
+  }
+
+  /**
+   * All bytes are in: the file gets its name. Fails with ALREADY_EXISTS where it may not replace.
+   */
+  public synchronized FileStatus commit() {
+    writer.close();
+    FileStatus status = files.rename(sibling.text(), target.text(), replace);
+    ended = true;
+    return status;
+  }
+
+  /** Removes the sibling, unless committed. Never fails: the end of the session removes it too. */
+  @Override
+  public synchronized void close() {
+    if (ended) {
+      return;
+    }
+    ended = true;
+    writer.abort();
+    try {
+      files.delete(sibling.text(), false, true);
+    } catch (LeaseFsException unreachable) {
+      // The master drops the sibling of a dead put.
+    }
+  }
+}

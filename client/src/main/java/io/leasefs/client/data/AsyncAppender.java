@@ -1,0 +1,66 @@
+package io.leasefs.client.data;
+
+import io.leasefs.common.api.Frame;
+import io.leasefs.common.checksum.Checksums;
+import io.leasefs.common.model.ChunkSeal;
+import io.leasefs.common.model.FileStatus;
+import java.nio.ByteBuffer;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A file that this process may append to: the client without its blocking face. Any thread; never
+ * blocks. Appends take effect exactly once, in the order of the calls.
+ */
+public final class AsyncAppender {
+  private final OpenFiles owner;
+  private final FileWrites writes;
+  private final FileStatus status;
+  private final long openNumber;
+
+  AsyncAppender(OpenFiles owner, FileWrites writes, FileStatus status, long openNumber) {
+    this.owner = owner;
+    this.writes = writes;
+    this.status = status;
+    this.openNumber = openNumber;
+  }
+
+  /** The file as it was when opened. */
+  public FileStatus status() {
+    return status;
+  }
+
+  /**
+   * Appends one record.
+   *
+   * @param payload at most 1 MiB; its bytes must not change until the answer is there
+   */
+  public CompletableFuture<Written> append(ByteBuffer payload) {
+    return append(payload, Checksums.of(payload, Frame.PIECE), false);
+  }
+
+  /**
+   * The same with checksums that are there already.
+   *
+   * @param endsChunk true where the file's chunk shall end with this record: before a close
+   */
+  public CompletableFuture<Written> append(
+      ByteBuffer payload, Checksums checksums, boolean endsChunk) {
+    return writes.append(payload, checksums, endsChunk);
+  }
+
+  /** Ends the last chunk behind all appends so far; no seal where the file has no chunk. */
+  public CompletableFuture<Written> seal() {
+    return writes.seal();
+  }
+
+  /**
+   * Closes this opening; what is still under way is given up by this process.
+   *
+   * @param seal of the last chunk, where this writer has sealed it
+   * @param endSession true with the last operation of a short-lived process
+   */
+  public CompletableFuture<FileStatus> close(Optional<ChunkSeal> seal, boolean endSession) {
+    return owner.close(writes, status, openNumber, seal, endSession);
+  }
+}
