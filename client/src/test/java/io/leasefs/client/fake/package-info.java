@@ -1,0 +1,5 @@
+/** Servers by hand, for the client's tests. */
+@NullMarked
+package io.leasefs.client.fake;
+
+import org.jspecify.annotations.NullMarked;
