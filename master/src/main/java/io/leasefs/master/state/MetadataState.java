@@ -195,6 +195,10 @@ public final class MetadataState implements StateView {
     sink.number(forgotten);
     sessions.write(sink);
     history.write(sink);
+    writeTreeAndChunks(sink);
+  }
+
+  void writeTreeAndChunks(StateSink sink) {
     namespace.write(sink);
     chunks.write(sink);
   }
