@@ -22,7 +22,9 @@ import java.nio.ByteBuffer;
  * @param detail of VERSION_START: the fence floor (a token); of DEAD: the session; of WRITE, APPEND
  *     and TRUNCATE: {@link #SEALS} where a SEAL rides on it; else 0
  * @param checksums CRC32C of each 64 KiB piece of the payload
- * @param payload the bytes; empty where there are none; readers duplicate it
+ * @param payload the bytes; empty where there are none, or where they are on disk and were let go;
+ *     readers duplicate it
+ * @param payloadBytes how many bytes the payload has or had
  */
 public record Mutation(
     long version,
@@ -36,7 +38,40 @@ public record Mutation(
     long chunkLength,
     long detail,
     Checksums checksums,
-    ByteBuffer payload) {
+    ByteBuffer payload,
+    int payloadBytes) {
+  /** With all of its payload. */
+  public Mutation(
+      long version,
+      long serial,
+      MutationKind kind,
+      long offset,
+      FileId file,
+      SessionId session,
+      long sequence,
+      long floor,
+      long chunkLength,
+      long detail,
+      Checksums checksums,
+      ByteBuffer payload) {
+    this(
+        version,
+        serial,
+        kind,
+        offset,
+        file,
+        session,
+        sequence,
+        floor,
+        chunkLength,
+        detail,
+        checksums,
+        payload,
+        payload.remaining());
+  }
+
+  private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
+
   /** Marks a mutation that is the chunk's seal as well as what its kind says. */
   public static final long SEALS = 1;
 
@@ -72,6 +107,7 @@ public record Mutation(
         chunkLength,
         detail,
         checksums,
-        ByteBuffer.allocate(0));
+        NOTHING,
+        payloadBytes);
   }
 }
