@@ -63,4 +63,10 @@ public final class AsyncAppender {
   public CompletableFuture<FileStatus> close(Optional<ChunkSeal> seal, boolean endSession) {
     return owner.close(writes, status, openNumber, seal, endSession);
   }
+
+  /** The state of its file's writing, for traces. */
+  @Override
+  public String toString() {
+    return writes.toString();
+  }
 }

@@ -90,6 +90,12 @@ final class FileWrites
     return ticket;
   }
 
+  /** The core's state, for traces. */
+  @Override
+  public String toString() {
+    return path() + " " + core;
+  }
+
   /** The process's session has ended, says the master. */
   void sessionEnded(SessionId ended) {
     mailbox.run(() -> carryOut(core.sessionEnded(ended, now())));

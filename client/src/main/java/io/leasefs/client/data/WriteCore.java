@@ -243,7 +243,7 @@ public final class WriteCore<T> {
     } else if (answer instanceof FrameAnswer.Refused refused) {
       refused(write, refused, now);
     } else {
-      again(write, now);
+      outOfOrder(write, now);
     }
     return finish(now);
   }
@@ -532,6 +532,23 @@ public final class WriteCore<T> {
     if (write.underWay == 0) {
       write.toSend = true;
       pause(now);
+    }
+  }
+
+  /**
+   * Its predecessor is not there: it was refused, or lost on its way, for it was sent before. So it
+   * goes again with all outstanding ones below it.
+   */
+  private void outOfOrder(Write<T> write, long now) {
+    again(write, now);
+    if (!write.toSend) {
+      return;
+    }
+    for (Write<T> lower : window.values()) {
+      if (lower.sequence >= write.sequence) {
+        return;
+      }
+      lower.toSend |= lower.outstanding;
     }
   }
 
@@ -926,6 +943,25 @@ public final class WriteCore<T> {
       throw new IllegalStateException(
           what + ": file " + file + " window " + window.keySet() + " next " + nextSequence);
     }
+  }
+
+  /** The whole state in one line, for traces. */
+  @Override
+  public String toString() {
+    StringBuilder text = new StringBuilder();
+    text.append("chunk=").append(chunkNow()).append(" seal=").append(seal);
+    text.append(" target=").append(target).append(" session=").append(session);
+    text.append(" boundary=").append(boundary).append(" queued=").append(queue.size());
+    text.append(layoutAsked ? " layoutAsked" : "").append(layoutWanted ? " layoutWanted" : "");
+    text.append(addAsked ? " addAsked" : "").append(reopenAsked ? " reopenAsked" : "");
+    text.append(sessionLost ? " sessionLost" : "").append(resumePending ? " resuming" : "");
+    text.append(" window=[");
+    for (Write<T> write : window.values()) {
+      text.append(' ').append(write.sequence);
+      text.append(write.outstanding ? "o" : "").append(write.toSend ? "s" : "");
+      text.append(write.underWay > 0 ? "u" + write.underWay : "");
+    }
+    return text.append(" ]").toString();
   }
 
   /** The chunk that is written now, if there is one. */

@@ -291,6 +291,18 @@ class WriteCoreTest {
   }
 
   @Test
+  void outOfOrderTellsThatTheFrameBeforeWasLost() {
+    append("a", 10);
+    append("b", 10);
+    clear();
+    for (int i = 0; i < 20; i++) {
+      answer(0, 2, new FrameAnswer.OutOfOrder());
+      pass(SECOND / 10);
+    }
+    assertThat(sendings()).contains("cs1 v1 #1 after 0");
+  }
+
+  @Test
   void refusedByAFormerPrimaryFetchesTheLayoutAndResends() {
     append("a", 10);
     append("b", 10);
