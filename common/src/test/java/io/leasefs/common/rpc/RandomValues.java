@@ -32,8 +32,7 @@ final class RandomValues {
     return type.cast(make(type));
   }
 
-  /** Of any type that occurs in the Apis. */
-  Object make(Type type) {
+  private Object make(Type type) {
     if (type instanceof ParameterizedType generic) {
       return makeGeneric(generic);
     }

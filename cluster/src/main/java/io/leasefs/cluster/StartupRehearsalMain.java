@@ -9,7 +9,7 @@ import java.util.List;
  * {@code bin/leasefs} runs it with {@code -XX:AOTCacheOutput}, and later verbs start from the
  * cache. Nothing it prints is kept, no cluster is needed, and a verb that fails here harms nothing.
  */
-public final class StartupRehearsal {
+public final class StartupRehearsalMain {
   /** Port 1 of this host: nobody listens there, so a call goes the whole way and fails at once. */
   private static final String NOBODY = "127.0.0.1:1";
 
@@ -21,7 +21,7 @@ public final class StartupRehearsal {
           List.of("-m", NOBODY, "--timeout", "1s", "ls", "/"),
           List.of("-m", NOBODY, "--timeout", "1s", "--json", "stat", "/"));
 
-  private StartupRehearsal() {}
+  private StartupRehearsalMain() {}
 
   public static void main(String[] arguments) {
     for (List<String> run : RUNS) {

@@ -1,0 +1,150 @@
+package io.leasefs.chunkserver;
+
+import static com.tngtech.archunit.base.DescribedPredicate.describe;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+
+import com.tngtech.archunit.core.domain.JavaCall;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.core.importer.Location;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import com.tngtech.archunit.lang.ArchRule;
+import io.leasefs.common.edge.Clock;
+import io.leasefs.common.edge.Disk;
+import io.leasefs.common.edge.RandomSource;
+import io.leasefs.common.edge.Scheduler;
+import java.io.File;
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.security.SecureRandom;
+import java.time.temporal.TemporalAccessor;
+import java.util.Random;
+import java.util.Timer;
+import java.util.UUID;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadLocalRandom;
+
+/** Who may import whom: direction and non-determinism only, never sizes. */
+@AnalyzeClasses(
+    packages = "io.leasefs.chunkserver",
+    importOptions = ArchitectureTest.ProductionCode.class)
+class ArchitectureTest {
+  private static final String MAIN = "io\\.leasefs\\..*Main(\\$.*)?";
+
+  /** Leaves the tests out, wherever a build tool puts their classes. */
+  static final class ProductionCode implements ImportOption {
+    @Override
+    public boolean includes(Location location) {
+      return !location.contains("/test-classes/");
+    }
+  }
+
+  /** Rule 1: what speaks gRPC or protobuf lives in packages named rpc, or is a codec. */
+  @ArchTest
+  static final ArchRule onlyRpcPackagesAndCodecsSeeGrpc =
+      noClasses()
+          .that()
+          .resideOutsideOfPackages("..rpc..", "io.leasefs.proto..")
+          .and()
+          .haveNameNotMatching(".*Codec(\\$.*)?")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "io.grpc..", "com.google.protobuf..", "io.leasefs.proto..", "io.netty..")
+          .allowEmptyShould(true);
+
+  /** Rule 2: Ratis is known in one package of the master. */
+  @ArchTest
+  static final ArchRule nobodyHereSeesRatis =
+      noClasses()
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("org.apache.ratis..")
+          .allowEmptyShould(true);
+
+  /** Rule 3: files are reached through Disk, so that a simulated one can tear writes. */
+  @ArchTest
+  static final ArchRule filesAreReachedThroughDisk =
+      noClasses()
+          .that()
+          .haveNameNotMatching(MAIN)
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage("java.nio.file..", "java.nio.channels..")
+          .orShould()
+          .dependOnClassesThat()
+          .belongToAnyOf(File.class, FileInputStream.class, FileOutputStream.class)
+          .allowEmptyShould(true);
+
+  /** Rule 4: time, chance and threads come in through edges. */
+  @ArchTest
+  static final ArchRule timeChanceAndThreadsComeInThroughEdges =
+      noClasses()
+          .that()
+          .resideOutsideOfPackages("..rpc..")
+          .and()
+          .haveNameNotMatching(MAIN)
+          .should()
+          .callCodeUnitWhere(describe("it asks the machine", ArchitectureTest::asksTheMachine))
+          .orShould()
+          .dependOnClassesThat()
+          .belongToAnyOf(
+              Executors.class,
+              Timer.class,
+              Random.class,
+              SecureRandom.class,
+              ThreadLocalRandom.class,
+              java.time.Clock.class)
+          .allowEmptyShould(true);
+
+  /** Rule 5: the cores know no clock, no lock and no I/O; what they need is an argument. */
+  @ArchTest
+  static final ArchRule coresArePure =
+      noClasses()
+          .that()
+          .resideInAnyPackage("..chunkserver.replica..", "..chunkserver.lease..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "java.util.concurrent.locks..",
+              "java.net..",
+              "java.nio.file..",
+              "java.nio.channels..")
+          .orShould()
+          .dependOnClassesThat()
+          .belongToAnyOf(Clock.class, Scheduler.class, Disk.class, RandomSource.class, Thread.class)
+          .allowEmptyShould(true);
+
+  /** Rule 6. */
+  @ArchTest
+  static final ArchRule packagesHaveNoCycles =
+      slices().matching("io.leasefs.(**)").should().beFreeOfCycles().allowEmptyShould(true);
+
+  /** Rule 7: a main is where the object graph is built, and nothing else. */
+  @ArchTest
+  static final ArchRule nobodyDependsOnAMain =
+      noClasses()
+          .that()
+          .haveNameNotMatching(MAIN)
+          .should()
+          .dependOnClassesThat()
+          .haveNameMatching(MAIN)
+          .allowEmptyShould(true);
+
+  private static boolean asksTheMachine(JavaCall<?> call) {
+    String name = call.getTarget().getName();
+    boolean system =
+        call.getTargetOwner().isEquivalentTo(System.class)
+            && name.matches("nanoTime|currentTimeMillis|getenv");
+    boolean thread =
+        call.getTargetOwner().isAssignableTo(Thread.class)
+            && name.matches("<init>|start|sleep|ofVirtual|ofPlatform|startVirtualThread");
+    boolean wallClock =
+        call.getTargetOwner().isAssignableTo(TemporalAccessor.class) && name.equals("now");
+    boolean chance =
+        (call.getTargetOwner().isEquivalentTo(UUID.class) && name.equals("randomUUID"))
+            || (call.getTargetOwner().isEquivalentTo(Math.class) && name.equals("random"));
+    return system || thread || wallClock || chance;
+  }
+}
