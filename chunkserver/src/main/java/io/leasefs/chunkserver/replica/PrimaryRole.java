@@ -117,7 +117,7 @@ final class PrimaryRole {
       refuse(ticket, ErrorCode.OUTCOME_UNKNOWN, "the session is forgotten");
       return;
     }
-    String flaw = flawOf(frame);
+    String flaw = FrameChecks.flawOf(replica.spec, frame);
     if (flaw != null) {
       refuse(ticket, ErrorCode.INVALID_ARGUMENT, flaw);
       return;
@@ -135,25 +135,6 @@ final class PrimaryRole {
     refuse(ticket, ErrorCode.NOT_PRIMARY, "the lease is over");
   }
 
-  private @Nullable String flawOf(Frame frame) {
-    if (!frame.file().equals(replica.spec.file())) {
-      return "chunk " + frame.chunk() + " does not belong to file " + frame.file();
-    }
-    if (frame.session().value() == 0 || frame.sequence() < 1) {
-      return "a frame needs a session and a sequence from 1";
-    }
-    if (frame.floor() > frame.sequence()
-        || frame.sequence() >= frame.floor() + Frame.WINDOW
-        || frame.payload().remaining() > Frame.MAX_PAYLOAD) {
-      return "sequence " + frame.sequence() + " or payload outside the window";
-    }
-    return switch (frame.kind()) {
-      case WRITE, APPEND, TRUNCATE, SEAL -> null;
-      case ABORT -> frame.offset() < frame.floor() ? "abort below the floor" : null;
-      case DEAD, FORGET, VERSION_START -> "not a client's mutation: " + frame.kind();
-    };
-  }
-
   /** Answers or joins what is known of the sequence; a repeated frame ends here. */
   private boolean answeredFromTable(long ticket, Frame frame) {
     DedupTable table = replica.log.table();
@@ -163,7 +144,7 @@ final class PrimaryRole {
     if (known == null) {
       return false;
     }
-    if (!abort && known.applied() && !sameFrame(known, frame)) {
+    if (!abort && known.applied() && !FrameChecks.sameFrame(known, frame)) {
       refuse(
           ticket,
           ErrorCode.INVALID_ARGUMENT,
@@ -173,13 +154,6 @@ final class PrimaryRole {
     replica.waiters.forResult(ticket, known);
     settle();
     return true;
-  }
-
-  private static boolean sameFrame(Result known, Frame frame) {
-    int length = frame.payload().remaining();
-    return known.kind() == frame.kind()
-        && known.payloadBytes() == length
-        && known.payloadChecksum() == frame.checksums().combined(length, Frame.PIECE);
   }
 
   /** Gives an unknown sequence its place, or says why it gets none. */

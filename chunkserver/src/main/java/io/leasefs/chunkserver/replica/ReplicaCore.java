@@ -1,5 +1,6 @@
 package io.leasefs.chunkserver.replica;
 
+import io.leasefs.chunkserver.replica.ReplicaImage.SealPoint;
 import io.leasefs.common.api.Frame;
 import io.leasefs.common.api.FrameAnswer;
 import io.leasefs.common.api.Heartbeat;
@@ -98,7 +99,8 @@ public final class ReplicaCore {
   public List<ReplicaAction> step(ReplicaEvent event, long now) {
     replica.begin(now);
     switch (event) {
-      case ReplicaEvent.FrameArrived(long ticket, Frame frame) -> frame(ticket, frame);
+      case ReplicaEvent.FrameArrived(long ticket, Frame frame) ->
+          frame(ticket, frame, replica.now() + replica.terms.heartbeatNanos());
       case ReplicaEvent.PeerArrived(ServerId from, PeerMessage message) -> peer(from, message);
       case ReplicaEvent.PeerBroken(ServerId peer) -> broken(peer);
       case ReplicaEvent.ReadArrived arrived -> reads.read(arrived.ticket(), arrived.request());
@@ -137,8 +139,17 @@ public final class ReplicaCore {
 
   // ---- clients -----------------------------------------------------------------------------
 
-  private void frame(long ticket, Frame frame) {
-    if (primary != null && frame.version() == primary.version()) {
+  private void frame(long ticket, Frame frame, long until) {
+    SealPoint seal = replica.log.committedSeal();
+    if (primary != null && primary.leads() && frame.version() == primary.version()) {
+      primary.frame(ticket, frame);
+    } else if (seal != null
+        && seal.checksum().isPresent()
+        && replica.sound()
+        && frame.version() == replica.log.version()) {
+      FrameAnswer answer = FrameChecks.answerSealed(replica.log, replica.spec, frame, seal);
+      replica.emit(new ReplicaAction.Answer(ticket, answer));
+    } else if (primary != null && frame.version() == primary.version()) {
       primary.frame(ticket, frame);
     } else if (!replica.sound() || frame.version() < replica.promised()) {
       refuse(ticket, ErrorCode.STALE_VERSION, "version " + replica.promised() + " is promised");
@@ -205,7 +216,7 @@ public final class ReplicaCore {
   private void replayEarly() {
     for (int i = early.size(); i > 0; i--) {
       WaitingFrame waiting = early.remove();
-      frame(waiting.ticket(), waiting.frame());
+      frame(waiting.ticket(), waiting.frame(), waiting.until());
     }
   }
 
@@ -404,6 +415,7 @@ public final class ReplicaCore {
       settledRoles();
     }
     replica.commitTo(Math.min(serial, end));
+    replayEarly();
   }
 
   // ---- peers -------------------------------------------------------------------------------
@@ -587,6 +599,7 @@ public final class ReplicaCore {
   private void checksummed(long id, int checksum) {
     replica.checksummed(id, checksum);
     tellStarted();
+    replayEarly();
   }
 
   // ---- time --------------------------------------------------------------------------------
