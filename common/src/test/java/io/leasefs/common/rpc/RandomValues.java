@@ -32,7 +32,8 @@ final class RandomValues {
     return type.cast(make(type));
   }
 
-  private Object make(Type type) {
+  /** Of any type that occurs in the Apis. */
+  Object make(Type type) {
     if (type instanceof ParameterizedType generic) {
       return makeGeneric(generic);
     }

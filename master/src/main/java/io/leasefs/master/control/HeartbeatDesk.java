@@ -1,0 +1,345 @@
+package io.leasefs.master.control;
+
+import io.leasefs.common.api.ClusterApi.HeartbeatStream;
+import io.leasefs.common.api.Heartbeat.Command;
+import io.leasefs.common.api.Heartbeat.FailedMember;
+import io.leasefs.common.api.Heartbeat.HeldLease;
+import io.leasefs.common.api.Heartbeat.ReplicaReport;
+import io.leasefs.common.api.Heartbeat.Request;
+import io.leasefs.common.api.Heartbeat.Response;
+import io.leasefs.common.api.Heartbeat.SealAnswer;
+import io.leasefs.common.api.Heartbeat.Status;
+import io.leasefs.common.api.Heartbeat.VersionStarted;
+import io.leasefs.common.model.ChunkHandle;
+import io.leasefs.common.model.LeaseGrant;
+import io.leasefs.common.model.Member;
+import io.leasefs.common.model.ServerAddress;
+import io.leasefs.common.model.ServerId;
+import io.leasefs.common.model.SessionId;
+import io.leasefs.master.cluster.ServerRegistry.Server;
+import io.leasefs.master.lease.LeaseTable;
+import io.leasefs.master.lease.LeaseTable.Answer;
+import io.leasefs.master.state.ChunkEntry;
+import io.leasefs.master.state.ServerEntry;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The streams of heartbeats. A request is taken in when it arrives; it is answered, and the session
+ * renewed, only after a barrier begun later has been applied in this term. The newest request may
+ * be answered again whenever there is news, which is how grants and commands travel at once. Tasks
+ * of the control loop, but for the public face of a stream.
+ */
+final class HeartbeatDesk {
+  /** One stream; newest wins. */
+  private final class Stream implements HeartbeatStream {
+    final Consumer<Response> responses;
+    final Consumer<String> broken;
+    boolean open = true;
+    @Nullable Request newest;
+
+    /** Sequence of the newest request that a barrier backs. */
+    long backed = -1;
+
+    Stream(Consumer<Response> responses, Consumer<String> broken) {
+      this.responses = responses;
+      this.broken = broken;
+    }
+
+    @Override
+    public void send(Request request) {
+      serial.execute(() -> received(this, request));
+    }
+
+    @Override
+    public void close() {
+      serial.execute(() -> closed(this));
+    }
+  }
+
+  private final Soft soft;
+  private final Executor serial;
+  private final ChangeDesk changes;
+  private final Map<ServerId, Stream> streams = new TreeMap<>();
+  private boolean barrierInFlight;
+  private boolean barrierWanted;
+  private long responseNumber;
+
+  HeartbeatDesk(Soft soft, Executor serial, ChangeDesk changes) {
+    this.soft = soft;
+    this.serial = serial;
+    this.changes = changes;
+  }
+
+  /** Any thread. */
+  HeartbeatStream open(Consumer<Response> responses, Consumer<String> broken) {
+    return new Stream(responses, broken);
+  }
+
+  /** The role changed: nothing that was received counts any more. */
+  void clear() {
+    barrierInFlight = false;
+    barrierWanted = false;
+    for (Stream stream : streams.values()) {
+      stream.newest = null;
+      stream.backed = -1;
+    }
+  }
+
+  /** Streams that stood before this master led are known to the new registry. */
+  void lead() {
+    streams.keySet().forEach(server -> soft.servers.linked(server, true));
+  }
+
+  private void closed(Stream stream) {
+    if (!stream.open) {
+      return;
+    }
+    stream.open = false;
+    stream.broken.accept("closed");
+    for (Map.Entry<ServerId, Stream> one : new TreeMap<>(streams).entrySet()) {
+      if (one.getValue() == stream) {
+        streams.remove(one.getKey());
+        soft.servers.linked(one.getKey(), false);
+        if (soft.serving()) {
+          changes.serverChanged(one.getKey());
+        }
+      }
+    }
+  }
+
+  private void received(Stream stream, Request request) {
+    if (!stream.open) {
+      return;
+    }
+    Status refused = refuse(request);
+    if (refused != Status.OK) {
+      stream.responses.accept(bare(request, refused));
+      return;
+    }
+    ServerId id = request.server();
+    Server server = soft.servers.find(id);
+    if (server == null || !soft.leases.heard(request.session(), soft.clock.nanos())) {
+      // its end is under way: the answer waits until that entry's fate is known
+      return;
+    }
+    Stream before = streams.put(id, stream);
+    if (before != stream) {
+      soft.servers.linked(id, true);
+      soft.outbox.resend(id);
+      if (before != null && before.open) {
+        before.open = false;
+        before.broken.accept("replaced by a newer stream of " + id);
+      }
+    }
+    boolean wasSilent =
+        soft.clock.nanos() - server.heardNanos() >= soft.settings.terms().evidenceNanos();
+    soft.servers.heard(id, soft.clock.nanos(), request.disks(), request.openChunks());
+    Request last = stream.newest;
+    if (last == null || request.sequence() > last.sequence()) {
+      stream.newest = request;
+    }
+    takeIn(server, request);
+    if (before != stream || wasSilent) {
+      changes.serverChanged(id);
+    }
+    barrierWanted = true;
+    pumpBarrier();
+  }
+
+  private Status refuse(Request request) {
+    if (!soft.serving() || request.highestTerm() > soft.role.term()) {
+      return Status.NOT_LEADER;
+    }
+    String cluster = soft.read(view -> view.clusterId().orElse(""));
+    if (!request.clusterId().equals(cluster)) {
+      return Status.WRONG_CLUSTER;
+    }
+    Optional<ServerEntry> logged = soft.read(view -> view.server(request.server()));
+    if (logged.isEmpty()) {
+      return Status.UNKNOWN_SESSION;
+    }
+    if (request.incarnation() < logged.get().incarnation()) {
+      return Status.STALE_INCARNATION;
+    }
+    return logged.get().session().equals(Optional.of(request.session()))
+            && request.incarnation() == logged.get().incarnation()
+            && soft.leases.knows(request.session())
+        ? Status.OK
+        : Status.UNKNOWN_SESSION;
+  }
+
+  private Response bare(Request request, Status status) {
+    Optional<ServerAddress> hint = Optional.empty();
+    return new Response(
+        soft.read(view -> view.clusterId().orElse("")),
+        soft.role.term(),
+        soft.role.leader().orElse(soft.settings.self()),
+        ++responseNumber,
+        request.sequence(),
+        status,
+        hint,
+        0,
+        List.of(),
+        List.of(),
+        List.of(),
+        0,
+        List.of());
+  }
+
+  private void takeIn(Server server, Request request) {
+    ServerId id = server.id();
+    if (request.fullReport()) {
+      soft.replicas.replace(id, request.replicas());
+      soft.servers.reportedInFull(id);
+    } else {
+      soft.replicas.put(id, request.replicas());
+    }
+    for (ChunkHandle gone : request.replicasGone()) {
+      soft.replicas.remove(id, gone);
+    }
+    changes.givenBack(id, server, request.released(), false);
+    changes.givenBack(id, server, request.revocationsAcknowledged(), true);
+    if (request.heldInFull().isPresent()) {
+      List<HeldLease> held = request.heldInFull().get();
+      changes.neverHeld(id, soft.leases.neverHeld(request.session(), held));
+    }
+    for (SealAnswer answer : request.sealAnswers()) {
+      changes.sealAnswered(id, request.incarnation(), answer);
+    }
+    for (VersionStarted start : request.versionStarts()) {
+      changes.versionStarted(id, request.incarnation(), start);
+    }
+    for (FailedMember failed : request.failedMembers()) {
+      changes.memberFailed(id, failed);
+    }
+    for (ReplicaReport report : request.replicas()) {
+      changes.reported(id, report);
+    }
+  }
+
+  // ------------------------------------------------------------------ answers
+
+  private void pumpBarrier() {
+    if (barrierInFlight || !barrierWanted) {
+      return;
+    }
+    barrierInFlight = true;
+    barrierWanted = false;
+    Map<Stream, Long> backs = new LinkedHashMap<>();
+    for (Stream stream : streams.values()) {
+      if (stream.newest != null && stream.newest.sequence() > stream.backed) {
+        backs.put(stream, stream.newest.sequence());
+      }
+    }
+    soft.afterBarrier(
+        (good, failure) -> {
+          barrierInFlight = false;
+          if (good) {
+            backs.forEach(this::backed);
+          }
+          pumpBarrier();
+        });
+  }
+
+  private void backed(Stream stream, long sequence) {
+    stream.backed = Math.max(stream.backed, sequence);
+    answer(stream);
+  }
+
+  /** Sends what is new to whoever has not heard it. */
+  void flush() {
+    for (Map.Entry<ServerId, Stream> one : streams.entrySet()) {
+      Stream stream = one.getValue();
+      Request newest = stream.newest;
+      if (newest != null
+          && stream.backed >= newest.sequence()
+          && (soft.outbox.hasNews(one.getKey()) || soft.leases.hasUnsent(newest.session()))) {
+        answer(stream);
+      }
+    }
+  }
+
+  /** Repeats to everyone what is still to be done. */
+  void repeat() {
+    for (Map.Entry<ServerId, Stream> one : streams.entrySet()) {
+      Stream stream = one.getValue();
+      Request newest = stream.newest;
+      if (newest != null
+          && stream.backed >= newest.sequence()
+          && (!soft.outbox.isEmpty(one.getKey()) || soft.leases.hasNews(newest.session()))) {
+        answer(stream);
+      }
+    }
+  }
+
+  private void answer(Stream stream) {
+    Request request = stream.newest;
+    if (request == null || !stream.open || !soft.leases.knows(request.session())) {
+      return;
+    }
+    SessionId session = request.session();
+    Server server = soft.servers.find(request.server());
+    if (server == null || soft.leases.isEnding(session)) {
+      return;
+    }
+    boolean renew = stream.backed >= request.sequence();
+    Answer answer = soft.leases.answer(session, request.heldDigest(), request.heldInFull(), renew);
+    boolean needFull = answer.needFull() || !server.reportedInFull();
+    long now = soft.clock.nanos();
+    List<Command> commands = soft.outbox.take(request.server(), now);
+    stream.responses.accept(
+        new Response(
+            request.clusterId(),
+            soft.role.term(),
+            soft.settings.self(),
+            ++responseNumber,
+            request.sequence(),
+            needFull ? Status.NEED_FULL_REPORT : Status.OK,
+            Optional.empty(),
+            answer.ttlNanos(),
+            grants(answer),
+            answer.revocations(),
+            commands,
+            0,
+            List.of()));
+  }
+
+  private List<LeaseGrant> grants(Answer answer) {
+    List<LeaseGrant> grants = new ArrayList<>();
+    for (LeaseTable.Lease lease : answer.grants()) {
+      ChunkEntry entry = soft.read(view -> view.chunk(lease.chunk())).orElse(null);
+      if (entry != null
+          && entry.lease().isPresent()
+          && entry.lease().get().version() == lease.version()
+          && !entry.lease().get().revoked()) {
+        grants.add(grant(soft, entry));
+      }
+    }
+    return grants;
+  }
+
+  /** The grant of a chunk's lease, as it travels. */
+  static LeaseGrant grant(Soft soft, ChunkEntry entry) {
+    Map<ServerId, ServerAddress> peers = new TreeMap<>();
+    for (Member member : entry.active().members()) {
+      Server server = soft.servers.find(member.server());
+      if (server != null) {
+        peers.put(member.server(), server.endpoints().internal());
+      }
+    }
+    return new LeaseGrant(entry.spec(), entry.lease().orElseThrow().token(), entry.active(), peers);
+  }
+
+  /** Whether a stream of this server stands. */
+  boolean isConnected(ServerId server) {
+    return streams.containsKey(server);
+  }
+}

@@ -1,0 +1,200 @@
+package io.leasefs.master.control;
+
+import io.leasefs.common.edge.Clock;
+import io.leasefs.common.edge.RandomSource;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
+import io.leasefs.common.model.ChunkHandle;
+import io.leasefs.common.model.EventKind;
+import io.leasefs.common.model.ServerAddress;
+import io.leasefs.common.model.ServerId;
+import io.leasefs.common.model.SessionId;
+import io.leasefs.master.cluster.ReplicaMap;
+import io.leasefs.master.cluster.ServerRegistry;
+import io.leasefs.master.cluster.ServerRegistry.Server;
+import io.leasefs.master.lease.LeaseTable;
+import io.leasefs.master.lease.Reconfiguration;
+import io.leasefs.master.log.Operation;
+import io.leasefs.master.log.OperationLog;
+import io.leasefs.master.log.OperationLog.Committed;
+import io.leasefs.master.log.OperationLog.Role;
+import io.leasefs.master.state.StateView;
+import io.leasefs.server.events.EventSink;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The soft state of the leader and what the parts of the control loop share. Touched only by tasks
+ * of the loop's serial executor.
+ */
+final class Soft implements Reconfiguration.Servers {
+  final ControlSettings settings;
+  final Clock clock;
+  final RandomSource random;
+  final LeaseTable leases;
+  final ServerRegistry servers = new ServerRegistry();
+  final ReplicaMap replicas = new ReplicaMap();
+  final Outbox outbox;
+  final EventSink events;
+
+  private final OperationLog log;
+  private final StateReads state;
+  private final Executor serial;
+
+  /** Chunk leases per server, as last synchronized. */
+  final Map<ServerId, Integer> leaseCounts = new TreeMap<>();
+
+  Role role = new Role(0, false, false, Optional.empty());
+
+  Soft(
+      ControlSettings settings,
+      Clock clock,
+      RandomSource random,
+      OperationLog log,
+      StateReads state,
+      Executor serial,
+      EventSink events) {
+    this.settings = settings;
+    this.clock = clock;
+    this.random = random;
+    this.log = log;
+    this.state = state;
+    this.serial = serial;
+    this.events = events;
+    this.leases = new LeaseTable(settings.terms());
+    this.outbox = new Outbox(settings.terms().heartbeatNanos() / 2);
+  }
+
+  boolean serving() {
+    return role.leading() && role.ready();
+  }
+
+  /** What a client is told by a master that does not serve. */
+  LeaseFsException notServing() {
+    return notServing(role);
+  }
+
+  static LeaseFsException notServing(Role role) {
+    return role.leading()
+        ? new LeaseFsException(ErrorCode.STARTING, "the master is starting", "try again")
+        : new LeaseFsException(
+            ErrorCode.NOT_LEADER,
+            "this master does not lead",
+            role.leader().map(ServerId::name).orElse(null));
+  }
+
+  <T> T read(Function<StateView, T> reads) {
+    return state.read(reads);
+  }
+
+  /**
+   * Proposes; the handler runs as a task of the loop with one of its arguments, unless this master
+   * has meanwhile lost its term: then nobody here cares.
+   */
+  void propose(Operation operation, BiConsumer<@Nullable Committed, @Nullable Throwable> handler) {
+    propose(operation, new CompletableFuture<>(), handler);
+  }
+
+  /** The same; a caller that waits is told, too, where the term was lost. */
+  void propose(
+      Operation operation,
+      CompletableFuture<?> caller,
+      BiConsumer<@Nullable Committed, @Nullable Throwable> handler) {
+    long term = role.term();
+    var _ =
+        log.append(operation)
+            .whenComplete(
+                (committed, failure) ->
+                    serial.execute(
+                        () -> {
+                          if (serving() && role.term() == term) {
+                            handler.accept(committed, failure);
+                          } else {
+                            caller.completeExceptionally(
+                                failure != null ? failure : outcomeUnknown());
+                          }
+                        }));
+  }
+
+  private static LeaseFsException outcomeUnknown() {
+    return new LeaseFsException(
+        ErrorCode.OUTCOME_UNKNOWN, "this master stopped leading", "ask again with the same id");
+  }
+
+  /** Runs as a task of the loop once all applied before now is in the state. */
+  void afterBarrier(BiConsumer<Boolean, @Nullable Throwable> handler) {
+    long term = role.term();
+    var _ =
+        log.barrier()
+            .whenComplete(
+                (committed, failure) ->
+                    serial.execute(
+                        () ->
+                            handler.accept(
+                                failure == null && serving() && role.term() == term, failure)));
+  }
+
+  void event(
+      EventKind kind,
+      Optional<ServerId> subject,
+      Optional<ChunkHandle> chunk,
+      long version,
+      Map<String, String> fields) {
+    events.record(kind, subject, chunk, version, fields);
+  }
+
+  /** When the next session runs out, unless it is heard. */
+  long nextEnd() {
+    return leases.nextEnd().orElse(Long.MAX_VALUE);
+  }
+
+  // ------------------------------------------------------------------ Reconfiguration.Servers
+
+  @Override
+  public Optional<SessionId> session(ServerId server) {
+    Server known = servers.find(server);
+    return known == null
+        ? Optional.empty()
+        : known.session().filter(session -> leases.knows(session) && !leases.isEnding(session));
+  }
+
+  @Override
+  public Optional<Long> incarnation(ServerId server) {
+    Server known = servers.find(server);
+    return known == null || session(server).isEmpty()
+        ? Optional.empty()
+        : Optional.of(known.incarnation());
+  }
+
+  @Override
+  public boolean suspect(ServerId server) {
+    return session(server).isEmpty()
+        || !servers.isReachable(server, settings.terms().evidenceNanos(), clock.nanos());
+  }
+
+  @Override
+  public boolean draining(ServerId server) {
+    Server known = servers.find(server);
+    return known == null || known.draining();
+  }
+
+  @Override
+  public int leases(ServerId server) {
+    return leaseCounts.getOrDefault(server, 0);
+  }
+
+  @Override
+  public ServerAddress address(ServerId server) {
+    Server known = servers.find(server);
+    if (known == null) {
+      throw new IllegalStateException("no such server: " + server);
+    }
+    return known.endpoints().internal();
+  }
+}
