@@ -27,12 +27,12 @@ public final class Channels implements AutoCloseable {
   private static final long KEEP_ALIVE_SECONDS = 10; // gRPC allows no less
   private static final long KEEP_ALIVE_TIMEOUT_MILLIS = 2_000;
 
-  // gRPC warns of unknown hosts by itself; our callers are told, and say it once. The field keeps
-  // the logger, and so its level, alive.
+  // Warns of unknown hosts, and of threads that end before a look-up does: our callers are told,
+  // and say it once. The field keeps the logger, and so its level, alive.
   private static final Logger GRPC_LOG = Logger.getLogger("io.grpc.internal.ManagedChannelImpl");
 
   static {
-    GRPC_LOG.setLevel(Level.SEVERE);
+    GRPC_LOG.setLevel(Level.OFF);
   }
 
   private final EventLoops loops;

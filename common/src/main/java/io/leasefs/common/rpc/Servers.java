@@ -14,6 +14,8 @@ import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 
 /**
  * The listeners of one process, and the threads that carry their connections.
@@ -31,6 +33,13 @@ public final class Servers implements AutoCloseable {
   private static final long KEEP_ALIVE_SECONDS = 10;
   private static final long KEEP_ALIVE_TIMEOUT_SECONDS = 5;
   private static final long PERMITTED_KEEP_ALIVE_SECONDS = 5;
+
+  // Warns whenever a reader goes away early. The field keeps the logger, and so its level, alive.
+  private static final Logger GRPC_LOG = Logger.getLogger("io.grpc.netty.NettyServerHandler");
+
+  static {
+    GRPC_LOG.setLevel(Level.SEVERE);
+  }
 
   private final EventLoops loops;
   private final List<Server> servers = new ArrayList<>();

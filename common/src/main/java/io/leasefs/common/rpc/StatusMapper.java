@@ -135,7 +135,8 @@ final class StatusMapper {
           code(info.getReason()), description, hint.isEmpty() ? null : hint, status.getCause());
     }
     return switch (status.getCode()) {
-      case UNAVAILABLE ->
+      // cancelled, but not by us: the server stopped while it was at it
+      case UNAVAILABLE, CANCELLED ->
           new LeaseFsException(
               ErrorCode.UNREACHABLE,
               "cannot reach " + address + ": " + description,
@@ -145,12 +146,6 @@ final class StatusMapper {
           new LeaseFsException(
               ErrorCode.TIMED_OUT,
               address + " gave no answer to " + call + " within " + millis(timeoutNanos) + " ms",
-              null,
-              status.getCause());
-      case CANCELLED ->
-          new LeaseFsException(
-              ErrorCode.OUTCOME_UNKNOWN,
-              call + " at " + address + " was cancelled: " + description,
               null,
               status.getCause());
       case UNIMPLEMENTED ->
@@ -191,9 +186,8 @@ final class StatusMapper {
     return switch (status.getCode()) {
       case OK -> "closed: " + address + " ended the stream";
       case DEADLINE_EXCEEDED -> "timeout: " + address + ": " + description;
-      case UNAVAILABLE ->
+      case UNAVAILABLE, CANCELLED ->
           (isSilence(status) ? "timeout: " : "reset: ") + address + ": " + description;
-      case CANCELLED -> "closed: " + address + ": " + description;
       default -> "refused: " + status.getCode() + ": " + address + ": " + description;
     };
   }
