@@ -1,0 +1,158 @@
+package io.leasefs.client.cli;
+
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/**
+ * Runs one command line. Only the class of the verb that was asked for is loaded, so that a cold
+ * start stays short; help and completion load all.
+ */
+public final class Cli {
+  private final VerbCatalogue catalogue;
+  private final Streams streams;
+
+  public Cli(VerbCatalogue catalogue, Streams streams) {
+    this.catalogue = catalogue;
+    this.streams = streams;
+  }
+
+  /** Runs; never throws. */
+  public int run(String... arguments) {
+    CommandLine commandLine = commandLine(arguments);
+    try {
+      int exit = commandLine.execute(arguments);
+      streams.out().flush();
+      return exit;
+    } catch (StandardOutput.ClosedPipeException e) {
+      return ExitCode.CLOSED_PIPE;
+    } catch (java.io.IOException e) {
+      streams.err().println("leasefs: standard output: " + e.getMessage());
+      return ExitCode.FAILED;
+    }
+  }
+
+  /** The whole tree: for help, completion and the test that walks it. */
+  public CommandLine wholeTree() {
+    return configure(catalogue.tree(new RootCommand(streams), null));
+  }
+
+  private CommandLine commandLine(String[] arguments) {
+    String verb = firstVerb(arguments);
+    return configure(catalogue.tree(new RootCommand(streams), verb));
+  }
+
+  /** The known verb among the arguments, if only that one has to be loaded. */
+  private @Nullable String firstVerb(String[] arguments) {
+    for (String argument : arguments) {
+      if (argument.equals("help") || argument.equals("--help") || argument.equals("completion")) {
+        return null;
+      }
+    }
+    for (String argument : arguments) {
+      if (catalogue.knows(argument)) {
+        return argument;
+      }
+    }
+    return null;
+  }
+
+  private CommandLine configure(CommandLine commandLine) {
+    PrintWriter err = new PrintWriter(streams.err(), true, StandardCharsets.UTF_8);
+    PrintWriter out = new PrintWriter(streams.out(), true, StandardCharsets.UTF_8);
+    return commandLine
+        .setOut(out)
+        .setErr(err)
+        .setCaseInsensitiveEnumValuesAllowed(true)
+        .setAbbreviatedOptionsAllowed(false)
+        .setUsageHelpAutoWidth(false)
+        .setParameterExceptionHandler(this::badUsage)
+        .setExecutionExceptionHandler(
+            (error, at, parsed) -> failed(error, at.getCommandSpec().qualifiedName(), parsed));
+  }
+
+  private int badUsage(ParameterException error, String[] arguments) {
+    CommandLine at = error.getCommandLine();
+    String where = at.getCommandSpec().qualifiedName().replaceFirst("^leasefs ?", "");
+    streams
+        .err()
+        .println("leasefs: " + (where.isEmpty() ? "" : where + ": ") + firstLine(error));
+    List<String> hints = new ArrayList<>();
+    if (error instanceof UnmatchedArgumentException unmatched) {
+      for (String suggestion : unmatched.getSuggestions()) {
+        hints.add(at.getCommandSpec().qualifiedName() + " " + suggestion);
+      }
+    }
+    streams
+        .err()
+        .println(
+            hints.isEmpty()
+                ? "hint: see '" + at.getCommandSpec().qualifiedName() + " --help'"
+                : "Did you mean: " + String.join(" or ", hints) + "?");
+    return ExitCode.USAGE;
+  }
+
+  private static String firstLine(Exception error) {
+    String message = String.valueOf(error.getMessage());
+    return message.lines().findFirst().orElse(message);
+  }
+
+  private int failed(Exception thrown, String qualifiedName, CommandLine.ParseResult parsed) {
+    Throwable error = thrown;
+    while ((error instanceof ExecutionException || error instanceof CompletionException)
+        && error.getCause() != null) {
+      error = error.getCause();
+    }
+    if (error instanceof StandardOutput.ClosedPipeException) {
+      return ExitCode.CLOSED_PIPE;
+    }
+    String verb = qualifiedName.replaceFirst("^leasefs ?", "");
+    RootCommand root = (RootCommand) parsed.commandSpec().root().userObject();
+    boolean json = root.options.json || root.options.output == OutputFormat.JSON;
+    if (root.options.trace) {
+      error.printStackTrace(streams.err());
+    }
+    LeaseFsException told =
+        error instanceof LeaseFsException known
+            ? known
+            : new LeaseFsException(
+                error instanceof java.io.IOException
+                    ? ErrorCode.INVALID_ARGUMENT
+                    : ErrorCode.INTERNAL,
+                error instanceof java.io.IOException ? describe(error) : "a bug: " + error,
+                error instanceof java.io.IOException
+                    ? null
+                    : "run it again with --trace and report what it prints",
+                error);
+    new ErrorReport(told, verb).print(streams.err(), json);
+    return told.code().exitCode();
+  }
+
+  private static String describe(Throwable error) {
+    if (error instanceof java.nio.file.NoSuchFileException missing) {
+      return missing.getFile() + ": no such local file";
+    }
+    if (error instanceof java.nio.file.AccessDeniedException denied) {
+      return denied.getFile() + ": local access denied";
+    }
+    if (error instanceof java.nio.file.FileAlreadyExistsException there) {
+      return there.getFile() + ": local file exists";
+    }
+    return String.valueOf(error.getMessage());
+  }
+
+  @Override
+  public String toString() {
+    return "Cli" + Arrays.toString(catalogue.names().toArray());
+  }
+}

@@ -1,0 +1,153 @@
+package io.leasefs.client.cli;
+
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.snakeyaml.engine.v2.api.Dump;
+import org.snakeyaml.engine.v2.api.DumpSettings;
+import org.snakeyaml.engine.v2.api.Load;
+import org.snakeyaml.engine.v2.api.LoadSettings;
+import org.snakeyaml.engine.v2.common.FlowStyle;
+import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
+
+/**
+ * The user's file of known clusters: {@code ~/.config/leasefs/config.yaml}, or LEASEFS_CONFIG.
+ *
+ * @param path where it is
+ * @param current name of the context in use, if any
+ * @param contexts by name
+ */
+public record ContextFile(Path path, Optional<String> current, Map<String, Context> contexts) {
+  /**
+   * One cluster.
+   *
+   * @param masters addresses
+   * @param folder of a mini-cluster: its data; empty else
+   */
+  public record Context(List<String> masters, String folder) {}
+
+  public ContextFile {
+    contexts = Collections.unmodifiableMap(new TreeMap<>(contexts));
+  }
+
+  /** Where the file lies for this environment. */
+  public static Path locate(Map<String, String> environment) {
+    String given = environment.get("LEASEFS_CONFIG");
+    if (given != null) {
+      return Path.of(given);
+    }
+    String base = environment.get("XDG_CONFIG_HOME");
+    Path folder =
+        base != null && !base.isEmpty()
+            ? Path.of(base)
+            : Path.of(environment.getOrDefault("HOME", "."), ".config");
+    return folder.resolve("leasefs").resolve("config.yaml");
+  }
+
+  /** Reads; a missing file is an empty one, an unreadable one is refused in one line. */
+  public static ContextFile read(Path path) {
+    try {
+      Object root =
+          new Load(LoadSettings.builder().setLabel(path.toString()).build())
+              .loadFromString(Files.readString(path));
+      return root == null ? new ContextFile(path, Optional.empty(), Map.of()) : parse(path, root);
+    } catch (NoSuchFileException e) {
+      return new ContextFile(path, Optional.empty(), Map.of());
+    } catch (IOException | YamlEngineException e) {
+      throw malformed(path, String.valueOf(e.getMessage()).lines().findFirst().orElse(""));
+    }
+  }
+
+  private static ContextFile parse(Path path, Object root) {
+    if (!(root instanceof Map<?, ?> map)) {
+      throw malformed(path, "not a mapping");
+    }
+    Map<String, Context> contexts = new TreeMap<>();
+    if (map.get("contexts") instanceof Map<?, ?> named) {
+      for (Map.Entry<?, ?> entry : named.entrySet()) {
+        if (!(entry.getValue() instanceof Map<?, ?> context)
+            || !(context.get("masters") instanceof List<?> masters)) {
+          throw malformed(path, "context " + entry.getKey() + " has no list of masters");
+        }
+        Object folder = context.get("folder");
+        contexts.put(
+            String.valueOf(entry.getKey()),
+            new Context(
+                masters.stream().map(String::valueOf).toList(),
+                folder == null ? "" : folder.toString()));
+      }
+    }
+    Object current = map.get("current");
+    return new ContextFile(
+        path, Optional.ofNullable(current == null ? null : current.toString()), contexts);
+  }
+
+  private static LeaseFsException malformed(Path path, String why) {
+    return new LeaseFsException(
+        ErrorCode.INVALID_ARGUMENT,
+        path + ": cannot be read as configuration: " + why,
+        "mend or remove the file");
+  }
+
+  /** The same with one context more, or another in its place. */
+  public ContextFile with(String name, Context context, boolean use) {
+    Map<String, Context> changed = new TreeMap<>(contexts);
+    changed.put(name, context);
+    return new ContextFile(path, use ? Optional.of(name) : current, changed);
+  }
+
+  /** The same without it. */
+  public ContextFile without(String name) {
+    Map<String, Context> changed = new TreeMap<>(contexts);
+    changed.remove(name);
+    return new ContextFile(path, current.filter(c -> !c.equals(name)), changed);
+  }
+
+  /** The same with another one in use. */
+  public ContextFile using(String name) {
+    if (!contexts.containsKey(name)) {
+      throw new LeaseFsException(
+          ErrorCode.NOT_FOUND,
+          "no context named '" + name + "'",
+          "see them with 'leasefs context ls'");
+    }
+    return new ContextFile(path, Optional.of(name), contexts);
+  }
+
+  /** Writes the file whole: beside it, then renamed. */
+  public void write() throws IOException {
+    Map<String, Object> root = new LinkedHashMap<>();
+    current.ifPresent(c -> root.put("current", c));
+    Map<String, Object> named = new LinkedHashMap<>();
+    contexts.forEach(
+        (name, context) -> {
+          Map<String, Object> one = new LinkedHashMap<>();
+          one.put("masters", context.masters());
+          if (!context.folder().isEmpty()) {
+            one.put("folder", context.folder());
+          }
+          named.put(name, one);
+        });
+    root.put("contexts", named);
+    String text =
+        new Dump(DumpSettings.builder().setDefaultFlowStyle(FlowStyle.BLOCK).build())
+            .dumpToString(root);
+    Path folder = path.toAbsolutePath().getParent();
+    if (folder != null) {
+      Files.createDirectories(folder);
+    }
+    Path fresh = path.resolveSibling(path.getFileName() + "." + ProcessHandle.current().pid());
+    Files.writeString(fresh, text);
+    Files.move(fresh, path, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+  }
+}

@@ -1,0 +1,118 @@
+package io.leasefs.client.cli;
+
+import io.leasefs.client.LeaseFs;
+import io.leasefs.client.LeaseFsConfig;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
+import io.leasefs.common.model.ServerAddress;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** The settings of one run: flag, then variable, then context, then default; each with its source. */
+public final class Settings {
+  static final String MASTER = "master";
+  static final String CONTEXT = "context";
+  static final String TIMEOUT = "timeout";
+  static final String DEADLINE = "deadline";
+  static final String OUTPUT = "output";
+
+  /** All, in the order that {@code config view} prints. */
+  static final List<String> KEYS = List.of(MASTER, CONTEXT, TIMEOUT, DEADLINE, OUTPUT);
+
+  private static final Map<String, String> DEFAULTS =
+      Map.of(TIMEOUT, "30s", DEADLINE, "0", OUTPUT, "table", CONTEXT, "", MASTER, "");
+
+  private final GlobalOptions options;
+  private final Map<String, String> environment;
+
+  Settings(GlobalOptions options, Map<String, String> environment) {
+    this.options = options;
+    this.environment = environment;
+  }
+
+  /** A value and where it came from. */
+  record Sourced(String text, String source) {}
+
+  Sourced value(String key) {
+    String flag = flag(key);
+    if (flag != null) {
+      return new Sourced(flag, "flag");
+    }
+    String variable = "LEASEFS_" + key.toUpperCase(java.util.Locale.ROOT);
+    String set = environment.get(variable);
+    if (set != null && !set.isEmpty()) {
+      return new Sourced(set, variable);
+    }
+    if (key.equals(CONTEXT)) {
+      ContextFile file = contexts();
+      if (file.current().isPresent()) {
+        return new Sourced(file.current().get(), file.path().toString());
+      }
+    }
+    if (key.equals(MASTER)) {
+      Sourced name = value(CONTEXT);
+      if (!name.text().isEmpty()) {
+        ContextFile file = contexts();
+        ContextFile.Context context = file.contexts().get(name.text());
+        if (context == null) {
+          throw new LeaseFsException(
+              ErrorCode.INVALID_ARGUMENT,
+              "no context named '" + name.text() + "' in " + file.path(),
+              "see them with 'leasefs context ls'");
+        }
+        return new Sourced(String.join(",", context.masters()), "context " + name.text());
+      }
+    }
+    return new Sourced(java.util.Objects.requireNonNull(DEFAULTS.get(key)), "default");
+  }
+
+  private @org.jspecify.annotations.Nullable String flag(String key) {
+    return switch (key) {
+      case MASTER -> options.masters.isEmpty() ? null : String.join(",", options.masters);
+      case CONTEXT -> options.context;
+      case TIMEOUT -> options.timeout;
+      case DEADLINE -> options.deadline;
+      case OUTPUT -> options.output == null ? null : options.output.name();
+      default -> throw new IllegalArgumentException(key);
+    };
+  }
+
+  /** The file of contexts as it is now. */
+  public ContextFile contexts() {
+    return ContextFile.read(ContextFile.locate(environment));
+  }
+
+  /** The folder of the mini-cluster that the context in use names, if it does. */
+  public Optional<String> miniFolder() {
+    String name = value(CONTEXT).text();
+    return Optional.ofNullable(contexts().contexts().get(name))
+        .map(ContextFile.Context::folder)
+        .filter(f -> !f.isEmpty());
+  }
+
+  long timeoutNanos() {
+    return Quantities.parseDuration(value(TIMEOUT).text());
+  }
+
+  long deadlineNanos() {
+    return Quantities.parseDuration(value(DEADLINE).text());
+  }
+
+  /** Addresses of the masters. */
+  public List<ServerAddress> masters() {
+    String text = value(MASTER).text();
+    if (text.isEmpty()) {
+      throw new LeaseFsException(
+          ErrorCode.INVALID_ARGUMENT,
+          "no master is known",
+          "start a cluster with 'leasefs mini', or pass -m HOST:PORT, or set LEASEFS_MASTER");
+    }
+    return List.of(text.split(",")).stream().map(String::trim).map(ServerAddress::parse).toList();
+  }
+
+  LeaseFs connect() {
+    return LeaseFs.connect(
+        LeaseFsConfig.of(masters()).withTimeout(timeoutNanos()).withDeadline(deadlineNanos()));
+  }
+}

@@ -1,0 +1,49 @@
+package io.leasefs.client.cli;
+
+import io.leasefs.client.CreateOptions;
+import io.leasefs.common.api.MasterApi;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code leasefs touch}. */
+@Command(
+    description = "Make empty files, or set the time of existing ones to now.",
+    footer = {"", "Examples:", "  leasefs touch /a", "  leasefs touch -p /new/folder/file"})
+final class TouchVerb extends Verb {
+  @Option(names = "-p", description = "Missing parents too.")
+  private boolean parents;
+
+  @Parameters(paramLabel = "PATH", arity = "1..*", description = "Files.")
+  private List<String> paths = new ArrayList<>();
+
+  @Override
+  protected int run() throws Exception {
+    return each(
+        paths,
+        path -> {
+          try {
+            client().touch(path, CreateOptions.defaults().withParents(parents));
+          } catch (LeaseFsException e) {
+            if (e.code() != ErrorCode.ALREADY_EXISTS) {
+              throw e;
+            }
+            client()
+                .setAttributes(
+                    path,
+                    new MasterApi.Attributes(
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.of(System.currentTimeMillis())));
+          }
+          if (out().isJson()) {
+            out().answer(FileRows.json(client().stat(path)), "");
+          }
+        });
+  }
+}

@@ -1,0 +1,207 @@
+package io.leasefs.client.cli;
+
+import io.leasefs.client.LeaseFs;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
+import io.leasefs.common.model.FilePath;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** What every verb can do: print, ask, connect. A verb is run once, on the main thread. */
+public abstract class Verb implements Callable<Integer> {
+  @Spec @Nullable CommandSpec spec;
+
+  private @Nullable Output output;
+  private @Nullable LeaseFs client;
+
+  /** Does the work; the answer is the exit code. */
+  protected abstract int run() throws Exception;
+
+  @Override
+  public final Integer call() throws Exception {
+    try {
+      return run();
+    } finally {
+      if (client != null) {
+        client.close();
+      }
+    }
+  }
+
+  private RootCommand root() {
+    return (RootCommand) Objects.requireNonNull(spec).root().userObject();
+  }
+
+  GlobalOptions options() {
+    return root().options;
+  }
+
+  /** The streams of this run. */
+  protected Streams streams() {
+    return root().streams;
+  }
+
+  /** Name of the verb as typed, such as {@code lease ls}. */
+  protected String verbName() {
+    return Objects.requireNonNull(spec).qualifiedName().replaceFirst("^leasefs ", "");
+  }
+
+  /** Standard output in the wanted format. */
+  protected Output out() {
+    if (output == null) {
+      boolean colour =
+          streams().outIsTerminal()
+              && !options().noColor
+              && !streams().environment().containsKey("NO_COLOR");
+      output = new Output(streams().out(), format(), colour);
+    }
+    return output;
+  }
+
+  private OutputFormat format() {
+    if (options().json) {
+      return OutputFormat.JSON;
+    }
+    if (options().output != null) {
+      return options().output;
+    }
+    return OutputFormat.valueOf(
+        settings().value(Settings.OUTPUT).text().toUpperCase(Locale.ROOT));
+  }
+
+  /** Where each setting comes from. */
+  protected Settings settings() {
+    return new Settings(options(), streams().environment());
+  }
+
+  /** The longest wait without progress, nanoseconds; 0 = none. */
+  protected long timeoutNanos() {
+    return settings().timeoutNanos();
+  }
+
+  /** True where the user wants no summaries. */
+  protected boolean quiet() {
+    return options().quiet;
+  }
+
+  protected boolean verbose() {
+    return options().verbose.length > 0;
+  }
+
+  /** A client of the chosen cluster, closed when the verb ends. */
+  protected LeaseFs client() {
+    if (client == null) {
+      client = settings().connect();
+    }
+    return client;
+  }
+
+  /** Waits for an answer, at most the time limit. */
+  protected <T> T await(CompletableFuture<T> answer) {
+    try {
+      long limit = timeoutNanos();
+      return limit == 0 ? answer.get() : answer.get(limit, TimeUnit.NANOSECONDS);
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof LeaseFsException known
+          ? known
+          : new LeaseFsException(ErrorCode.INTERNAL, "a bug: " + e.getCause(), null, e.getCause());
+    } catch (TimeoutException e) {
+      throw new LeaseFsException(
+          ErrorCode.TIMED_OUT,
+          "no answer within " + Quantities.duration(timeoutNanos()),
+          "ask again, or pass a longer --timeout");
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new LeaseFsException(ErrorCode.TIMED_OUT, "interrupted while waiting for an answer");
+    }
+  }
+
+  /** A wait for something of the cluster, bounded by the time limit. */
+  protected Waiting waiting(String what) {
+    return new Waiting(what, timeoutNanos());
+  }
+
+  /** A line for the person, not for the next program. */
+  protected void note(String line) {
+    if (!quiet()) {
+      streams().err().println(line);
+    }
+  }
+
+  /** A line that is said even when quiet. */
+  protected void warn(String line) {
+    streams().err().println("leasefs: " + verbName() + ": " + line);
+  }
+
+  /** Progress on standard error. */
+  protected Progress progress(String what, long totalBytes) {
+    return new Progress(
+        streams().err(),
+        options().quiet ? Progress.When.NEVER : options().progress,
+        streams().errIsTerminal(),
+        what,
+        totalBytes);
+  }
+
+  /**
+   * Asks before something is destroyed. Off a terminal only {@code --yes} will do.
+   *
+   * @throws LeaseFsException where the answer is no
+   */
+  protected void confirm(String what) {
+    if (options().yes) {
+      return;
+    }
+    if (!streams().inIsTerminal()) {
+      throw new LeaseFsException(
+          ErrorCode.INVALID_ARGUMENT, what + ": not confirmed", "pass --yes to do it");
+    }
+    streams().err().print(what + "? [y/N] ");
+    streams().err().flush();
+    try {
+      int answer = streams().in().read();
+      if (answer == 'y' || answer == 'Y') {
+        return;
+      }
+    } catch (java.io.IOException e) {
+      // no answer is a no
+    }
+    throw new LeaseFsException(ErrorCode.INVALID_ARGUMENT, what + ": not confirmed");
+  }
+
+  /** Work on one of several paths. */
+  protected interface PathWork {
+    void on(FilePath path) throws Exception;
+  }
+
+  /**
+   * Does the work on each path; a failing one is reported and the others are done all the same.
+   *
+   * @return 0, or the one path's exit code, or 1 where some of several failed
+   */
+  protected int each(List<String> paths, PathWork work) throws Exception {
+    if (paths.size() == 1) {
+      work.on(FilePath.parse(paths.get(0)));
+      return ExitCode.DONE;
+    }
+    int failed = 0;
+    for (String path : paths) {
+      try {
+        work.on(FilePath.parse(path));
+      } catch (LeaseFsException e) {
+        failed++;
+        new ErrorReport(e, verbName()).print(streams().err(), out().isJson());
+      }
+    }
+    return failed == 0 ? ExitCode.DONE : ExitCode.FAILED;
+  }
+}

@@ -1,0 +1,96 @@
+package io.leasefs.client.cli;
+
+import io.leasefs.common.api.AdminApi.ClusterStatus;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
+import io.leasefs.common.model.ChunkHandle;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code leasefs wait}. */
+@Command(
+    description = "Wait until the cluster is as wanted: exit 0, or 10 when the time is over.",
+    footer = {
+      "",
+      "Examples:",
+      "  leasefs wait --for nodes=4 --timeout 60s",
+      "  leasefs wait --for healthy",
+      "  leasefs wait --for chunk=0x51c:3   # three members"
+    })
+final class WaitVerb extends Verb {
+  @Option(
+      names = "--for",
+      required = true,
+      paramLabel = "WHAT",
+      description = "leader, nodes=N, healthy, or chunk=CHUNK:N.")
+  private String what = "";
+
+  @Override
+  protected int run() {
+    check(false); // a wrong condition is told at once
+    boolean so = waiting(what).within(() -> check(true));
+    if (out().isJson()) {
+      out().answer(Json.object("for", what, "reached", so), "");
+    }
+    if (!so) {
+      warn("'" + what + "' was not reached in time");
+    }
+    return so ? ExitCode.DONE : ExitCode.CHECK_FAILED;
+  }
+
+  private boolean check(boolean ask) {
+    String key = what.contains("=") ? what.substring(0, what.indexOf('=')) : what;
+    String value = what.substring(Math.min(what.length(), key.length() + 1));
+    return switch (key) {
+      case "leader" -> ask && reachable();
+      case "healthy" -> ask && reachable() && StatusVerb.health(status()).equals("healthy");
+      case "nodes" -> {
+        int wanted = number(value);
+        yield ask && reachable() && status().nodesLive() >= wanted;
+      }
+      case "chunk" -> {
+        int colon = value.lastIndexOf(':');
+        if (colon < 0) {
+          throw unknown();
+        }
+        int wanted = number(value.substring(colon + 1));
+        ChunkHandle chunk = ChunkHandle.parse(value.substring(0, colon));
+        yield ask
+            && await(client().admin().chunk(chunk)).layout().configuration().members().size()
+                >= wanted;
+      }
+      default -> throw unknown();
+    };
+  }
+
+  private ClusterStatus status() {
+    return await(client().admin().status());
+  }
+
+  private boolean reachable() {
+    try {
+      status();
+      return true;
+    } catch (LeaseFsException e) {
+      if (e.code().exitCode() == 6) {
+        return false;
+      }
+      throw e;
+    }
+  }
+
+  private int number(String text) {
+    try {
+      return Integer.parseInt(text);
+    } catch (NumberFormatException e) {
+      throw unknown();
+    }
+  }
+
+  private LeaseFsException unknown() {
+    return new LeaseFsException(
+        ErrorCode.INVALID_ARGUMENT,
+        "not a condition: '" + what + "'",
+        "one of: leader, nodes=N, healthy, chunk=CHUNK:N");
+  }
+}

@@ -1,0 +1,195 @@
+package io.leasefs.cluster.cli;
+
+import io.leasefs.client.cli.ContextFile;
+import io.leasefs.client.cli.ExitCode;
+import io.leasefs.client.cli.Json;
+import io.leasefs.client.cli.Verb;
+import io.leasefs.cluster.mini.MiniCluster;
+import io.leasefs.cluster.mini.MiniConfig;
+import io.leasefs.cluster.mini.ServerChild;
+import java.io.IOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code leasefs mini}. */
+@Command(
+    description = "Run a whole cluster on this machine until Ctrl-C.",
+    footer = {
+      "",
+      "Examples:",
+      "  leasefs mini                          # then 'leasefs ls /' in another terminal",
+      "  leasefs mini --nodes 5 --ttl 3s --data /var/tmp/lab",
+      "  leasefs mini --name second            # several run side by side"
+    })
+public final class MiniVerb extends Verb {
+  private static final long LOOK_MILLIS = 500;
+
+  @Option(names = "--nodes", defaultValue = "4", description = "Chunkservers. Default: 4.")
+  private int nodes = 4;
+
+  @Option(
+      names = "--data",
+      paramLabel = "DIR",
+      description = "Folder to keep everything in. Default: a new one, removed at the end.")
+  private @Nullable Path data;
+
+  @Option(names = "--keep", description = "Do not remove the temporary folder at the end.")
+  private boolean keep;
+
+  @Option(names = "--ttl", defaultValue = "10s", description = "Lease time, T. Default: 10s.")
+  private String ttl = "10s";
+
+  @Option(names = "--chunk-size", defaultValue = "64MiB", description = "Default: 64MiB.")
+  private String chunkSize = "64MiB";
+
+  @Option(names = "--replication", defaultValue = "3", description = "Copies. Default: 3.")
+  private int replication = 3;
+
+  @Option(
+      names = "--name",
+      paramLabel = "NAME",
+      description = "Name of the context. Default: mini, or mini-2 ... where that one runs.")
+  private @Nullable String name;
+
+  @Override
+  protected int run() throws Exception {
+    long begun = System.nanoTime();
+    Path folder = data == null ? Files.createTempDirectory("leasefs-mini-") : data;
+    try (MiniCluster cluster =
+        MiniCluster.start(
+            new MiniConfig(
+                folder.toAbsolutePath(),
+                nodes,
+                List.of(
+                    "--lease-ttl", ttl,
+                    "--chunk-size", chunkSize,
+                    "--replication", Integer.toString(replication),
+                    "--allow-faults"),
+                List.of("--allow-faults"),
+                List.of()))) {
+      String context = writeContext(cluster);
+      Thread forget = new Thread(() -> forget(context, cluster), "forget the context");
+      Runtime.getRuntime().addShutdownHook(forget);
+      announce(cluster, context, System.nanoTime() - begun);
+      return watch(cluster);
+    } finally {
+      if (data == null && !keep) {
+        removeTree(folder);
+      }
+    }
+  }
+
+  private void announce(MiniCluster cluster, String context, long tookNanos) {
+    List<Object> servers = new ArrayList<>();
+    for (ServerChild server : cluster.chunkServers()) {
+      servers.add(
+          Json.object(
+              "name", server.name(), "address", server.address().toString(), "pid", server.pid()));
+    }
+    out()
+        .event(
+            Json.object(
+                "ready", true,
+                "context", context,
+                "master", cluster.masterAddress().toString(),
+                "masterPid", cluster.master().pid(),
+                "chunkservers", servers,
+                "folder", cluster.folder().toString(),
+                "millis", tookNanos / 1_000_000),
+            String.format(
+                "cluster ready: 1 master (%s), %d chunkservers, in %s%n"
+                    + "context '%s' is in use: try 'leasefs status' in another terminal%n"
+                    + "Ctrl-C stops everything",
+                cluster.masterAddress(),
+                cluster.chunkServers().size(),
+                cluster.folder(),
+                context));
+  }
+
+  private int watch(MiniCluster cluster) throws InterruptedException {
+    List<String> told = new ArrayList<>();
+    while (true) {
+      Thread.sleep(LOOK_MILLIS);
+      Optional<ServerChild> ended = cluster.ended();
+      if (ended.isPresent() && !told.contains(ended.get().name())) {
+        if (ended.get() == cluster.master()) {
+          warn("the master has ended; its log is " + ended.get().log());
+          return ExitCode.FAILED;
+        }
+        told.add(ended.get().name());
+        warn(ended.get().name() + " has ended; the others go on; its log is " + ended.get().log());
+      }
+    }
+  }
+
+  private String writeContext(MiniCluster cluster) throws IOException {
+    ContextFile file = settings().contexts();
+    String chosen = name == null ? freeName(file) : name;
+    file.with(
+            chosen,
+            new ContextFile.Context(
+                List.of(cluster.masterAddress().toString()), cluster.folder().toString()),
+            true)
+        .write();
+    return chosen;
+  }
+
+  private static String freeName(ContextFile file) {
+    for (int i = 1; ; i++) {
+      String candidate = i == 1 ? "mini" : "mini-" + i;
+      ContextFile.Context there = file.contexts().get(candidate);
+      if (there == null || !Files.isDirectory(Path.of(there.folder()))) {
+        return candidate;
+      }
+    }
+  }
+
+  private void forget(String context, MiniCluster cluster) {
+    try {
+      ContextFile file = settings().contexts();
+      ContextFile.Context there = file.contexts().get(context);
+      if (there != null && there.folder().equals(cluster.folder().toString())) {
+        file.without(context).write();
+      }
+      cluster.close();
+      if (data == null && !keep) {
+        removeTree(cluster.folder());
+      }
+    } catch (IOException e) {
+      warn("context '" + context + "' could not be forgotten: " + e.getMessage());
+    }
+  }
+
+  /** Removes a folder that this process has made, with all that is in it. */
+  static void removeTree(Path folder) throws IOException {
+    if (!Files.exists(folder)) {
+      return;
+    }
+    Files.walkFileTree(
+        folder,
+        new SimpleFileVisitor<>() {
+          @Override
+          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+              throws IOException {
+            Files.deleteIfExists(file);
+            return FileVisitResult.CONTINUE;
+          }
+
+          @Override
+          public FileVisitResult postVisitDirectory(Path done, @Nullable IOException error)
+              throws IOException {
+            Files.deleteIfExists(done);
+            return FileVisitResult.CONTINUE;
+          }
+        });
+  }
+}

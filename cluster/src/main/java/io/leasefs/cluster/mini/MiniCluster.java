@@ -1,0 +1,159 @@
+package io.leasefs.cluster.mini;
+
+import io.leasefs.common.model.ServerAddress;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * One master and some chunkservers as child processes of this JVM, on free ports of loopback. They
+ * end with it, whichever way it ends in order; {@link #close} stops them all.
+ */
+public final class MiniCluster implements AutoCloseable {
+  private static final long START_LIMIT_NANOS = 60_000_000_000L;
+  private static final long STOP_SECONDS = 10;
+  private static final String ANY_PORT = "127.0.0.1:0";
+
+  private final MiniConfig config;
+  private final ServerChild master;
+  private final List<ServerChild> chunkServers;
+  private final Thread hook;
+  private ServerAddress masterAddress;
+
+  private MiniCluster(MiniConfig config, ServerChild master, List<ServerChild> chunkServers) {
+    this.config = config;
+    this.master = master;
+    this.chunkServers = Collections.unmodifiableList(chunkServers);
+    this.masterAddress = new ServerAddress("127.0.0.1", 0);
+    this.hook = new Thread(this::stopAll, "stop the mini-cluster");
+  }
+
+  /**
+   * Starts all servers and returns when all serve.
+   *
+   * @throws io.leasefs.common.error.LeaseFsException where one of them cannot start, in its words;
+   *     those that run are stopped
+   */
+  public static MiniCluster start(MiniConfig config) throws IOException {
+    Files.createDirectories(config.folder().resolve("log"));
+    List<ServerChild> chunkServers = new ArrayList<>();
+    for (int i = 1; i <= config.chunkServers(); i++) {
+      String name = "cs" + i;
+      List<String> flags = new ArrayList<>();
+      flags.addAll(List.of("--name", name, "--rack", "r" + (i + 1) / 2));
+      flags.addAll(List.of("--data", config.folder().resolve(name).toString()));
+      flags.addAll(List.of("--admin", ANY_PORT));
+      flags.addAll(config.chunkServerFlags());
+      chunkServers.add(child(config, name, "chunkserver", flags));
+    }
+    List<String> flags = new ArrayList<>();
+    flags.addAll(List.of("--id", "1", "--data", config.folder().resolve("master").toString()));
+    flags.addAll(List.of("--admin", ANY_PORT));
+    flags.addAll(config.masterFlags());
+    MiniCluster cluster =
+        new MiniCluster(config, child(config, "master", "master", flags), chunkServers);
+    Runtime.getRuntime().addShutdownHook(cluster.hook);
+    try {
+      cluster.startMaster();
+      for (ServerChild chunkServer : chunkServers) {
+        cluster.launch(chunkServer);
+      }
+      for (ServerChild chunkServer : chunkServers) {
+        chunkServer.awaitReady(START_LIMIT_NANOS);
+      }
+    } catch (RuntimeException e) {
+      cluster.close();
+      throw e;
+    }
+    return cluster;
+  }
+
+  private static ServerChild child(
+      MiniConfig config, String name, String verb, List<String> flags) {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(
+        List.of(
+            "-Xmx256m",
+            "-XX:MaxDirectMemorySize=256m",
+            "-XX:+UseSerialGC",
+            "-XX:-UsePerfData",
+            "-XX:+ExitOnOutOfMemoryError",
+            "--enable-native-access=ALL-UNNAMED",
+            "--sun-misc-unsafe-memory-access=allow"));
+    command.addAll(config.jvmFlags());
+    command.add("-cp");
+    command.add(System.getProperty("java.class.path"));
+    command.add("io.leasefs.cluster.LeaseFsMain");
+    command.add(verb);
+    command.addAll(flags);
+    return new ServerChild(name, command, config.folder().resolve("log").resolve(name + ".log"));
+  }
+
+  /** Starts the master, on the port that it had before if it had one. */
+  public void startMaster() {
+    master.start(List.of("--listen", masterAddress.toString()));
+    master.awaitReady(START_LIMIT_NANOS);
+    masterAddress = master.address();
+  }
+
+  private void launch(ServerChild chunkServer) {
+    chunkServer.start(List.of("--master", masterAddress.toString(), "--listen", ANY_PORT));
+  }
+
+  /** Starts a chunkserver that was stopped or killed and waits until it serves. */
+  public void restart(ServerChild chunkServer) {
+    launch(chunkServer);
+    chunkServer.awaitReady(START_LIMIT_NANOS);
+  }
+
+  public ServerAddress masterAddress() {
+    return masterAddress;
+  }
+
+  public ServerChild master() {
+    return master;
+  }
+
+  public List<ServerChild> chunkServers() {
+    return chunkServers;
+  }
+
+  /** The chunkserver of this name. */
+  public Optional<ServerChild> chunkServer(String name) {
+    return chunkServers.stream().filter(c -> c.name().equals(name)).findFirst();
+  }
+
+  public Path folder() {
+    return config.folder();
+  }
+
+  /** The first server that has ended without being told to, if one has. */
+  public Optional<ServerChild> ended() {
+    if (!master.isAlive()) {
+      return Optional.of(master);
+    }
+    return chunkServers.stream().filter(c -> !c.isAlive()).findFirst();
+  }
+
+  /** Stops all: the chunkservers first, so that they can give their leases back. */
+  @Override
+  public void close() {
+    stopAll();
+    try {
+      Runtime.getRuntime().removeShutdownHook(hook);
+    } catch (IllegalStateException e) {
+      // the JVM is ending: the hook runs or has run
+    }
+  }
+
+  private void stopAll() {
+    chunkServers.forEach(ServerChild::askToStop);
+    chunkServers.forEach(c -> c.stop(STOP_SECONDS));
+    master.stop(STOP_SECONDS);
+  }
+}

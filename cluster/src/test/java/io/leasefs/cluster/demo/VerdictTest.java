@@ -1,0 +1,183 @@
+package io.leasefs.cluster.demo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasefs.cluster.demo.Evidence.Acknowledged;
+import io.leasefs.cluster.demo.Evidence.Copy;
+import io.leasefs.cluster.demo.Evidence.Facts;
+import io.leasefs.cluster.demo.Evidence.Found;
+import io.leasefs.cluster.demo.Evidence.Refused;
+import io.leasefs.common.model.ChunkHandle;
+import io.leasefs.common.model.ClusterEvent;
+import io.leasefs.common.model.EventKind;
+import io.leasefs.common.model.ServerId;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A good failover is passed; each thing that may not happen makes it fail. */
+class VerdictTest {
+  private static final long SECOND = 1_000_000_000;
+  private static final String CHUNK = "0x51c";
+  private static final Facts FACTS =
+      new Facts(
+          "failover", CHUNK, "cs1", 10 * SECOND, 3 * SECOND, SECOND / 3, 3_100_000_000L,
+          4 * SECOND, 4 * SECOND, true);
+
+  private final List<Acknowledged> acknowledged = new ArrayList<>();
+  private final List<Refused> refused = new ArrayList<>();
+  private final List<Found> found = new ArrayList<>();
+  private final List<Copy> copies = new ArrayList<>();
+  private final List<ClusterEvent> events = new ArrayList<>();
+
+  /** cs1 is primary from 1 s, renewed at 9.5 s to 12.4 s, killed at 10 s; cs2 from 12.6 s. */
+  private void goodFailover() {
+    event(1, "m1", EventKind.LEASE_GRANTED, "cs1", 8, 1 * SECOND, Map.of());
+    event(1, "cs1", EventKind.HOLDER_GRANTED, "cs1", 8, 1 * SECOND, left(2_900_000_000L));
+    event(2, "cs1", EventKind.HOLDER_RENEWED, "cs1", 0, 9_500_000_000L, left(2_900_000_000L));
+    event(2, "m1", EventKind.LEASE_EXPIRED, "cs1", 8, 12_600_000_000L, Map.of());
+    event(3, "m1", EventKind.LEASE_GRANTED, "cs2", 9, 12_610_000_000L, Map.of());
+    event(1, "cs2", EventKind.HOLDER_GRANTED, "cs2", 9, 12_620_000_000L, left(2_900_000_000L));
+    for (String file : List.of(Demo.APPENDS, Demo.STAYING)) {
+      for (int n = 1; n <= 4; n++) {
+        long at = n <= 2 ? n * 4 * SECOND : (10 + n) * SECOND - SECOND / 3;
+        acknowledged.add(new Acknowledged(file, 0, n, CHUNK, n <= 2 ? 8 : 9, at));
+        found.add(new Found(file, 0, n, n * 100L));
+      }
+    }
+    copies.add(new Copy(CHUNK, "cs2", 400, "abcd"));
+    copies.add(new Copy(CHUNK, "cs3", 400, "abcd"));
+  }
+
+  private static Map<String, String> left(long nanos) {
+    return Map.of("leftNanos", Long.toString(nanos));
+  }
+
+  private void event(
+      long number,
+      String recorder,
+      EventKind kind,
+      String subject,
+      long version,
+      long at,
+      Map<String, String> fields) {
+    events.add(
+        new ClusterEvent(
+            number,
+            new ServerId(recorder),
+            at / 1_000_000,
+            at,
+            kind,
+            Optional.of(new ServerId(subject)),
+            version == 0 ? Optional.empty() : Optional.of(ChunkHandle.parse(CHUNK)),
+            version,
+            fields));
+  }
+
+  private Evidence evidence() {
+    return new Evidence(FACTS, acknowledged, refused, found, copies, events);
+  }
+
+  private void failsWith(String why) {
+    Verdict verdict = Verdict.of(evidence());
+    assertThat(verdict.passed()).isFalse();
+    assertThat(verdict.failures()).anySatisfy(line -> assertThat(line).contains(why));
+  }
+
+  @Test
+  void goodFailoverIsPassedWithItsGap() {
+    goodFailover();
+    Verdict verdict = Verdict.of(evidence());
+    assertThat(verdict.failures()).isEmpty();
+    assertThat(verdict.gapMillis()).isEqualTo(4667 - 1);
+    assertThat(verdict.acknowledged()).isEqualTo(8);
+  }
+
+  @Test
+  void lostRecordFails() {
+    goodFailover();
+    found.remove(2);
+    failsWith("lost");
+    assertThat(Verdict.of(evidence()).lost()).isEqualTo(1);
+  }
+
+  @Test
+  void doubledRecordFails() {
+    goodFailover();
+    found.add(new Found(Demo.APPENDS, 0, 4, 900));
+    failsWith("more often");
+    assertThat(Verdict.of(evidence()).doubled()).isEqualTo(1);
+  }
+
+  @Test
+  void refusedRecordThatIsInTheFileFails() {
+    goodFailover();
+    found.add(new Found(Demo.APPENDS, 0, 5, 900));
+    refused.add(new Refused(Demo.APPENDS, 0, 5));
+    failsWith("more often");
+  }
+
+  @Test
+  void reorderedRecordFails() {
+    goodFailover();
+    Found third = found.remove(2);
+    found.add(3, third);
+    failsWith("out of order");
+    assertThat(Verdict.of(evidence()).outOfOrder()).isEqualTo(1);
+  }
+
+  @Test
+  void earlyGrantFails() {
+    goodFailover();
+    events.removeIf(e -> e.kind() == EventKind.LEASE_GRANTED && e.version() == 9);
+    event(3, "m1", EventKind.LEASE_GRANTED, "cs2", 9, 12 * SECOND, Map.of());
+    failsWith("before the old holder's end");
+    assertThat(Verdict.of(evidence()).overlapMillis()).isEqualTo(400);
+  }
+
+  @Test
+  void acknowledgementByTheOldPrimaryAfterTheNewOneFails() {
+    goodFailover();
+    acknowledged.add(new Acknowledged(Demo.STAYING, 1, 1, CHUNK, 8, 14 * SECOND));
+    found.add(new Found(Demo.STAYING, 1, 1, 950));
+    failsWith("two primaries");
+  }
+
+  @Test
+  void differingReplicasFail() {
+    goodFailover();
+    copies.add(new Copy(CHUNK, "cs4", 399, "abce"));
+    failsWith("replicas differ");
+  }
+
+  @Test
+  void gapOverTheLimitFails() {
+    goodFailover();
+    acknowledged.removeIf(r -> r.number() == 3);
+    found.removeIf(r -> r.number() == 3);
+    failsWith("a gap of");
+  }
+
+  @Test
+  void chunkThatNeverComesBackFails() {
+    goodFailover();
+    acknowledged.removeIf(r -> r.number() > 2);
+    failsWith("nothing was acknowledged again");
+  }
+
+  @Test
+  void evidenceOnDiskGivesTheSameVerdict(@TempDir Path folder) throws IOException {
+    goodFailover();
+    found.add(new Found(Demo.APPENDS, 0, 4, 900));
+    Evidence evidence = evidence();
+    new EvidenceFolder(folder).write(evidence);
+    Evidence read = new EvidenceFolder(folder).read();
+    assertThat(read).isEqualTo(evidence);
+    assertThat(Verdict.of(read)).isEqualTo(Verdict.of(evidence));
+  }
+}
