@@ -5,7 +5,6 @@ import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkLayout;
-import io.leasefs.common.model.FilePath;
 import java.util.List;
 
 /** Finds chunks by what a user types: {@code 0x51c}, {@code /path#2} or {@code /path}. */
@@ -19,7 +18,7 @@ final class ChunkNames {
     }
     int mark = text.lastIndexOf('#');
     String path = mark > 0 ? text.substring(0, mark) : text;
-    List<ChunkLayout> chunks = client.layout(FilePath.parse(path)).chunks();
+    List<ChunkLayout> chunks = client.layout(path).chunks();
     int index = mark > 0 ? index(text, mark) : chunks.size() - 1;
     if (index < 0 || index >= chunks.size()) {
       throw new LeaseFsException(
@@ -33,9 +32,7 @@ final class ChunkNames {
   /** All chunks meant: of a path all of the file's. */
   static List<ChunkHandle> all(LeaseFs client, String text) {
     if (text.startsWith("/") && text.lastIndexOf('#') < 0) {
-      return client.layout(FilePath.parse(text)).chunks().stream()
-          .map(ChunkLayout::handle)
-          .toList();
+      return client.layout(text).chunks().stream().map(ChunkLayout::handle).toList();
     }
     return List.of(one(client, text));
   }

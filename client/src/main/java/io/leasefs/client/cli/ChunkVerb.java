@@ -42,12 +42,10 @@ final class ChunkVerb extends VerbGroup {
         "lastVersion", status.lastVersion(),
         "goal", status.goal(),
         "primary", layout.configuration().primary().map(Object::toString).orElse(null),
-        "members",
-            layout.configuration().members().stream().map(m -> m.server().name()).toList(),
+        "members", layout.configuration().members().stream().map(m -> m.server().name()).toList(),
         "sealed", layout.seal().isPresent(),
         "lengthBytes", layout.seal().map(ChunkSeal::lengthBytes).orElse(null),
-        "checksum",
-            layout.seal().map(s -> String.format("%08x", s.checksum())).orElse(null),
+        "checksum", layout.seal().map(s -> String.format("%08x", s.checksum())).orElse(null),
         "lease", status.lease().map(LeaseVerb::json).orElse(null),
         "pending",
             status
@@ -77,7 +75,12 @@ final class ChunkVerb extends VerbGroup {
 
   @Command(
       description = "List the chunks of a file.",
-      footer = {"", "Examples:", "  leasefs chunk ls /logs/web.log", "  leasefs chunk ls -h /a --json"})
+      footer = {
+        "",
+        "Examples:",
+        "  leasefs chunk ls /logs/web.log",
+        "  leasefs chunk ls -h /a --json"
+      })
   static final class Ls extends Verb {
     @Option(names = "-h", description = "Sizes in KiB, MiB, GiB.")
     private boolean human;
@@ -88,10 +91,8 @@ final class ChunkVerb extends VerbGroup {
     @Override
     protected int run() {
       Listing listing =
-          out()
-              .listing(
-                  ">#", "CHUNK", ">VERSION", ">SIZE", "PRIMARY", ">LEASE LEFT", "REPLICAS");
-      for (ChunkLayout layout : client().layout(FilePath.parse(path)).chunks()) {
+          out().listing(">#", "CHUNK", ">VERSION", ">SIZE", "PRIMARY", ">LEASE LEFT", "REPLICAS");
+      for (ChunkLayout layout : client().layout(path).chunks()) {
         ChunkStatus status = await(client().admin().chunk(layout.handle()));
         String primary = status.lease().map(l -> l.holder().name()).orElse("-");
         listing.add(
@@ -102,11 +103,7 @@ final class ChunkVerb extends VerbGroup {
             Long.toString(status.layout().configuration().version()),
             status.layout().seal().map(s -> size(s.lengthBytes())).orElse("open"),
             primary,
-            status
-                .lease()
-                .map(LeaseStatus::grantorLeftNanos)
-                .map(Quantities::duration)
-                .orElse("-"),
+            status.lease().map(LeaseStatus::grantorLeftNanos).map(Quantities::duration).orElse("-"),
             status.layout().configuration().members().stream()
                 .map(m -> m.server().name() + (m.server().name().equals(primary) ? "*" : ""))
                 .collect(Collectors.joining(" ")));
@@ -122,7 +119,12 @@ final class ChunkVerb extends VerbGroup {
 
   @Command(
       description = "Show all that the master knows of one chunk.",
-      footer = {"", "Examples:", "  leasefs chunk get 0x51c", "  leasefs chunk get /logs/web.log#2"})
+      footer = {
+        "",
+        "Examples:",
+        "  leasefs chunk get 0x51c",
+        "  leasefs chunk get /logs/web.log#2"
+      })
   static final class Get extends Verb {
     @Parameters(paramLabel = "CHUNK", description = "Handle, or PATH#INDEX.")
     private String chunk = "";
@@ -205,9 +207,7 @@ final class ChunkVerb extends VerbGroup {
                   && (layout.seal().get().checksum() != found.checksum()
                       || layout.seal().get().lengthBytes() != found.report().lengthBytes());
           result =
-              !bad.isEmpty()
-                  ? "bad blocks " + bad
-                  : sealDiffers ? "differs from its seal" : "good";
+              !bad.isEmpty() ? "bad blocks " + bad : sealDiffers ? "differs from its seal" : "good";
           contents.add(bytes + " " + checksum);
         } catch (LeaseFsException e) {
           result = Objects.requireNonNull(e.getMessage());

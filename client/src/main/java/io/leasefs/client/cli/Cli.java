@@ -84,9 +84,7 @@ public final class Cli {
   private int badUsage(ParameterException error, String[] arguments) {
     CommandLine at = error.getCommandLine();
     String where = at.getCommandSpec().qualifiedName().replaceFirst("^leasefs ?", "");
-    streams
-        .err()
-        .println("leasefs: " + (where.isEmpty() ? "" : where + ": ") + firstLine(error));
+    streams.err().println("leasefs: " + (where.isEmpty() ? "" : where + ": ") + firstLine(error));
     List<String> hints = new ArrayList<>();
     if (error instanceof UnmatchedArgumentException unmatched) {
       for (String suggestion : unmatched.getSuggestions()) {

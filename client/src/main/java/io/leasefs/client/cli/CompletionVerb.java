@@ -37,8 +37,7 @@ final class CompletionVerb extends Verb {
     if (shell == Shell.FISH) {
       out().line(fish(root));
     } else {
-      String head =
-          shell == Shell.ZSH ? "autoload -U +X bashcompinit && bashcompinit\n" : "";
+      String head = shell == Shell.ZSH ? "autoload -U +X bashcompinit && bashcompinit\n" : "";
       out().line(head + AutoComplete.bash("leasefs", root));
     }
     return ExitCode.DONE;

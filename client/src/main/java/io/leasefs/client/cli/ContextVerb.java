@@ -26,10 +26,14 @@ final class ContextVerb extends VerbGroup {
                 listing.add(
                     name,
                     Json.object(
-                        "name", name,
-                        "current", current,
-                        "masters", context.masters(),
-                        "folder", context.folder()),
+                        "name",
+                        name,
+                        "current",
+                        current,
+                        "masters",
+                        context.masters(),
+                        "folder",
+                        context.folder()),
                     current ? "*" : "",
                     name,
                     String.join(",", context.masters()),

@@ -30,11 +30,11 @@ final class DuVerb extends Verb {
         each(
             paths,
             path -> {
-              FileStatus status = client().stat(path);
+              FileStatus status = client().stat(path.text());
               if (summary || !status.folder()) {
                 add(listing, path);
               } else {
-                client().list(path).forEachRemaining(entry -> add(listing, entry.path()));
+                client().list(path.text()).forEachRemaining(entry -> add(listing, entry.path()));
               }
             });
     listing.finish();
@@ -42,7 +42,7 @@ final class DuVerb extends Verb {
   }
 
   private void add(Listing listing, FilePath path) {
-    MasterApi.Usage usage = client().usage(path);
+    MasterApi.Usage usage = client().usage(path.text());
     listing.add(
         path.text(),
         Json.object(

@@ -21,7 +21,7 @@ final class EventRows {
         "fields", event.fields());
   }
 
-  /** {@code 17:13:41.204  LEASE_GRANTED  chunk=0x51c version=9 cs4 ...}. */
+  /** {@code 17:13:41.204 LEASE_GRANTED chunk=0x51c version=9 cs4 ...}. */
   static String line(ClusterEvent event) {
     StringBuilder text =
         new StringBuilder(

@@ -10,18 +10,30 @@ final class FileRows {
 
   static Map<String, Object> json(FileStatus status) {
     return Json.object(
-        "path", status.path().text(),
-        "id", status.id().toString(),
-        "folder", status.folder(),
-        "lengthBytes", status.folder() ? null : status.lengthBytes(),
-        "replication", status.folder() ? null : status.replication(),
-        "chunkBytes", status.folder() ? null : status.chunkBytes(),
-        "durability", status.folder() ? null : status.durability().name().toLowerCase(Locale.ROOT),
-        "mode", String.format("%04o", status.mode()),
-        "modified", Quantities.instant(status.modifiedMillis()),
-        "created", Quantities.instant(status.createdMillis()),
-        "openWriters", status.folder() ? null : status.openWriters(),
-        status.folder() ? "entries" : "chunks", status.chunkCount());
+        "path",
+        status.path().text(),
+        "id",
+        status.id().toString(),
+        "folder",
+        status.folder(),
+        "lengthBytes",
+        status.folder() ? null : status.lengthBytes(),
+        "replication",
+        status.folder() ? null : status.replication(),
+        "chunkBytes",
+        status.folder() ? null : status.chunkBytes(),
+        "durability",
+        status.folder() ? null : status.durability().name().toLowerCase(Locale.ROOT),
+        "mode",
+        String.format("%04o", status.mode()),
+        "modified",
+        Quantities.instant(status.modifiedMillis()),
+        "created",
+        Quantities.instant(status.createdMillis()),
+        "openWriters",
+        status.folder() ? null : status.openWriters(),
+        status.folder() ? "entries" : "chunks",
+        status.chunkCount());
   }
 
   /** {@code -rw-r--r--}. */

@@ -11,7 +11,12 @@ import picocli.CommandLine.Parameters;
 /** {@code leasefs fsck}. */
 @Command(
     description = "Check everything below a path; nothing is changed.",
-    footer = {"", "Examples:", "  leasefs fsck", "  leasefs fsck /logs --json   # exit 10 on findings"})
+    footer = {
+      "",
+      "Examples:",
+      "  leasefs fsck",
+      "  leasefs fsck /logs --json   # exit 10 on findings"
+    })
 final class FsckVerb extends Verb {
   private static final int PAGE = 1000;
 
@@ -35,10 +40,14 @@ final class FsckVerb extends Verb {
         listing.add(
             finding.path().text(),
             Json.object(
-                "severity", severity,
-                "path", finding.path().text(),
-                "chunk", chunk,
-                "what", finding.what()),
+                "severity",
+                severity,
+                "path",
+                finding.path().text(),
+                "chunk",
+                chunk,
+                "what",
+                finding.what()),
             severity,
             finding.path().text(),
             chunk,

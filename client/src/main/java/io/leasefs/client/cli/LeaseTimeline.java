@@ -49,11 +49,7 @@ final class LeaseTimeline {
       if (ours && event.kind() == EventKind.LEASE_GRANTED && event.subject().isPresent()) {
         tenures.add(
             new Tenure(
-                event.subject().get(),
-                event.version(),
-                event.wallMillis(),
-                Optional.empty(),
-                ""));
+                event.subject().get(), event.version(), event.wallMillis(), Optional.empty(), ""));
       } else if (ours && isEnd(event.kind()) && !tenures.isEmpty()) {
         int last = tenures.size() - 1;
         Tenure open = tenures.get(last);
@@ -165,9 +161,7 @@ final class LeaseTimeline {
               tenure.holder() + " v" + tenure.version(),
               " ".repeat(from),
               "━".repeat(to - from),
-              tenure.endMillis().isEmpty()
-                  ? "▶"
-                  : "┥ " + tenure.how().toLowerCase(Locale.ROOT)));
+              tenure.endMillis().isEmpty() ? "▶" : "┥ " + tenure.how().toLowerCase(Locale.ROOT)));
     }
     for (ClusterEvent mark : marks) {
       text.append(EventRows.line(mark)).append('\n');

@@ -21,7 +21,10 @@ import picocli.CommandLine.Parameters;
 @Command(
     description = "Chunk leases: who is primary of what, until when.",
     subcommands = {
-      LeaseVerb.Ls.class, LeaseVerb.Get.class, LeaseVerb.Watch.class, LeaseVerb.Timeline.class
+      LeaseVerb.Ls.class,
+      LeaseVerb.Get.class,
+      LeaseVerb.Watch.class,
+      LeaseVerb.Timeline.class
     },
     footer = {
       "",
@@ -132,7 +135,12 @@ final class LeaseVerb extends VerbGroup {
 
   @Command(
       description = "Follow what happens to leases.",
-      footer = {"", "Examples:", "  leasefs lease watch --all", "  leasefs lease watch /logs/web.log"})
+      footer = {
+        "",
+        "Examples:",
+        "  leasefs lease watch --all",
+        "  leasefs lease watch /logs/web.log"
+      })
   static final class Watch extends Verb {
     private static final long FOLLOW_NANOS = 10_000_000_000L;
 
@@ -144,8 +152,7 @@ final class LeaseVerb extends VerbGroup {
 
     @Override
     protected int run() {
-      List<ChunkHandle> wanted =
-          chunk == null || all ? List.of() : ChunkNames.all(client(), chunk);
+      List<ChunkHandle> wanted = chunk == null || all ? List.of() : ChunkNames.all(client(), chunk);
       long after = 0;
       for (List<ClusterEvent> page; !(page = page(after, 0)).isEmpty(); ) {
         after = page.get(page.size() - 1).number();

@@ -50,7 +50,7 @@ final class LsVerb extends Verb {
             paths,
             path -> {
               if (itself) {
-                add(listing, client().stat(path));
+                add(listing, client().stat(path.text()));
               } else {
                 listFolder(listing, path);
               }
@@ -60,7 +60,7 @@ final class LsVerb extends Verb {
   }
 
   private void listFolder(Listing listing, FilePath path) {
-    Iterator<FileStatus> entries = client().list(path);
+    Iterator<FileStatus> entries = client().list(path.text());
     if (!byTime && !bySize && !reverse) {
       while (entries.hasNext()) { // in the order of names, a page at a time
         FileStatus entry = entries.next();

@@ -20,7 +20,6 @@ final class MkdirVerb extends Verb {
   @Override
   protected int run() throws Exception {
     return each(
-        paths,
-        path -> out().answer(FileRows.json(client().mkdir(path, parents, 0755)), ""));
+        paths, path -> out().answer(FileRows.json(client().mkdir(path.text(), parents, 0755)), ""));
   }
 }

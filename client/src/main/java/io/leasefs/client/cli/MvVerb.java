@@ -41,13 +41,13 @@ final class MvVerb extends Verb {
         sources,
         source -> {
           FilePath to = intoFolder ? target.child(source.name()) : target;
-          out().answer(FileRows.json(client().rename(source, to, force)), "");
+          out().answer(FileRows.json(client().rename(source.text(), to.text(), force)), "");
         });
   }
 
   private boolean isFolder(FilePath path) {
     try {
-      return client().stat(path).folder();
+      return client().stat(path.text()).folder();
     } catch (LeaseFsException e) {
       if (e.code() == ErrorCode.NOT_FOUND) {
         return false;

@@ -63,8 +63,16 @@ final class NodeVerb extends VerbGroup {
       Listing listing =
           out()
               .listing(
-                  "NODE", "STATE", "ADDRESS", "RACK", ">LEASES", ">REPLICAS", ">FREE", ">LAST SEEN",
-                  "+SESSION", "+INCARNATION");
+                  "NODE",
+                  "STATE",
+                  "ADDRESS",
+                  "RACK",
+                  ">LEASES",
+                  ">REPLICAS",
+                  ">FREE",
+                  ">LAST SEEN",
+                  "+SESSION",
+                  "+INCARNATION");
       for (NodeStatus node : await(client().admin().nodes())) {
         listing.add(
             node.server().name(),

@@ -65,9 +65,15 @@ public final class Progress implements AutoCloseable {
     double seconds = Math.max((now - started) / 1e9, 1e-3);
     String rate = String.format(Locale.ROOT, "%.1f MiB/s", done / seconds / (1 << 20));
     String percent = total > 0 ? String.format(Locale.ROOT, "  %3d%%", 100 * done / total) : "";
-    String time =
-        String.format(Locale.ROOT, "%d:%02d", (long) seconds / 60, (long) seconds % 60);
-    return what + percent + "  " + Quantities.human(done) + "  " + rate + "  " + time
+    String time = String.format(Locale.ROOT, "%d:%02d", (long) seconds / 60, (long) seconds % 60);
+    return what
+        + percent
+        + "  "
+        + Quantities.human(done)
+        + "  "
+        + rate
+        + "  "
+        + time
         + (suffix.isEmpty() ? "" : "  " + suffix);
   }
 

@@ -59,7 +59,9 @@ public final class Quantities {
     return MILLIS.format(Instant.ofEpochMilli(wallMillis));
   }
 
-  /** Reads {@code 10s}, {@code 1.5s}, {@code 200ms}, {@code 2m}, {@code 1h}, {@code 0}; nanoseconds. */
+  /**
+   * Reads {@code 10s}, {@code 1.5s}, {@code 200ms}, {@code 2m}, {@code 1h}, {@code 0}; nanoseconds.
+   */
   public static long parseDuration(String text) {
     String trimmed = text.trim().toLowerCase(Locale.ROOT);
     int split = 0;
@@ -116,6 +118,8 @@ public final class Quantities {
       // falls through to the one error below
     }
     throw new LeaseFsException(
-        ErrorCode.INVALID_ARGUMENT, "not a size: '" + text + "'", "write it as 4096, 64KiB or 1GiB");
+        ErrorCode.INVALID_ARGUMENT,
+        "not a size: '" + text + "'",
+        "write it as 4096, 64KiB or 1GiB");
   }
 }

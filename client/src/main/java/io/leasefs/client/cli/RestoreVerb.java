@@ -15,6 +15,6 @@ final class RestoreVerb extends Verb {
 
   @Override
   protected int run() throws Exception {
-    return each(paths, path -> out().answer(FileRows.json(client().restore(path)), ""));
+    return each(paths, path -> out().answer(FileRows.json(client().restore(path.text())), ""));
   }
 }

@@ -42,7 +42,7 @@ final class RmVerb extends Verb {
         path -> {
           FileStatus status;
           try {
-            status = client().stat(path);
+            status = client().stat(path.text());
           } catch (LeaseFsException e) {
             if (force && e.code() == ErrorCode.NOT_FOUND) {
               return;
@@ -62,7 +62,7 @@ final class RmVerb extends Verb {
           if (status.folder()) {
             confirm("remove folder " + path + " and all in it");
           }
-          client().delete(path, recursive, skipTrash);
+          client().delete(path.text(), recursive, skipTrash);
           out().answer(Json.object("removed", path.text(), "trash", !skipTrash), "");
         });
   }

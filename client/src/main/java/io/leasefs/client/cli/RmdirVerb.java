@@ -20,13 +20,13 @@ final class RmdirVerb extends Verb {
     return each(
         paths,
         path -> {
-          if (!client().stat(path).folder()) {
+          if (!client().stat(path.text()).folder()) {
             throw new LeaseFsException(
                 ErrorCode.NOT_A_DIRECTORY,
                 path + ": not a folder",
                 "remove a file with 'leasefs rm " + path + "'");
           }
-          client().delete(path, false, true);
+          client().delete(path.text(), false, true);
           out().answer(Json.object("removed", path.text()), "");
         });
   }

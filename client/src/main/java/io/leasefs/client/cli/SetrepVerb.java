@@ -17,7 +17,12 @@ import picocli.CommandLine.Parameters;
 /** {@code leasefs setrep}. */
 @Command(
     description = "Set how many copies of a file are kept.",
-    footer = {"", "Examples:", "  leasefs setrep 2 /logs/old.log", "  leasefs setrep -R -w 3 /logs"})
+    footer = {
+      "",
+      "Examples:",
+      "  leasefs setrep 2 /logs/old.log",
+      "  leasefs setrep -R -w 3 /logs"
+    })
 final class SetrepVerb extends Verb {
   @Option(names = "-R", description = "All files below the folders.")
   private boolean recursive;
@@ -34,7 +39,7 @@ final class SetrepVerb extends Verb {
   @Override
   protected int run() throws Exception {
     List<FilePath> changed = new ArrayList<>();
-    int exit = each(paths, path -> set(client().stat(path), changed));
+    int exit = each(paths, path -> set(client().stat(path.text()), changed));
     if (wait) {
       for (FilePath path : changed) {
         awaitCopies(path);
@@ -49,22 +54,21 @@ final class SetrepVerb extends Verb {
         throw new LeaseFsException(
             ErrorCode.IS_A_DIRECTORY, status.path() + ": is a folder", "pass -R for all below it");
       }
-      client().list(status.path()).forEachRemaining(entry -> set(entry, changed));
+      client().list(status.path().text()).forEachRemaining(entry -> set(entry, changed));
       return;
     }
     FileStatus now =
         client()
             .setAttributes(
-                status.path(),
-                new MasterApi.Attributes(
-                    Optional.of(copies), Optional.empty(), Optional.empty()));
+                status.path().text(),
+                new MasterApi.Attributes(Optional.of(copies), Optional.empty(), Optional.empty()));
     changed.add(status.path());
     out().answer(FileRows.json(now), "");
   }
 
   private void awaitCopies(FilePath path) {
     Waiting waiting = waiting(path + ": " + copies + " copies of every chunk");
-    for (ChunkLayout chunk : client().layout(path).chunks()) {
+    for (ChunkLayout chunk : client().layout(path.text()).chunks()) {
       waiting.until(
           () -> {
             AdminApi.ChunkStatus status = await(client().admin().chunk(chunk.handle()));

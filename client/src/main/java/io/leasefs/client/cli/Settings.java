@@ -5,11 +5,14 @@ import io.leasefs.client.LeaseFsConfig;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ServerAddress;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The settings of one run: flag, then variable, then context, then default; each with its source. */
+/**
+ * The settings of one run: flag, then variable, then context, then default; each with its source.
+ */
 public final class Settings {
   static final String MASTER = "master";
   static final String CONTEXT = "context";
@@ -112,7 +115,10 @@ public final class Settings {
   }
 
   LeaseFs connect() {
+    long timeout = timeoutNanos();
     return LeaseFs.connect(
-        LeaseFsConfig.of(masters()).withTimeout(timeoutNanos()).withDeadline(deadlineNanos()));
+        LeaseFsConfig.of(masters())
+            .withTimeout(timeout == 0 ? Duration.ofDays(365) : Duration.ofNanos(timeout))
+            .withShortLived(true));
   }
 }

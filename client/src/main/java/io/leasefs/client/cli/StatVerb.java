@@ -34,7 +34,7 @@ final class StatVerb extends Verb {
     return each(
         paths,
         path -> {
-          FileStatus status = client().stat(path);
+          FileStatus status = client().stat(path.text());
           Map<String, Object> object = FileRows.json(status);
           if (format != null) {
             String text = format;

@@ -2,7 +2,6 @@ package io.leasefs.client.cli;
 
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
-import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.FileStatus;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
@@ -55,7 +54,7 @@ final class TestVerb extends Verb {
   private boolean check() {
     FileStatus status;
     try {
-      status = client().stat(FilePath.parse(path));
+      status = client().stat(path);
     } catch (LeaseFsException e) {
       if (e.code() == ErrorCode.NOT_FOUND || e.code() == ErrorCode.NOT_A_DIRECTORY) {
         return false;

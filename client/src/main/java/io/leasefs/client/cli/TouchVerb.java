@@ -1,12 +1,8 @@
 package io.leasefs.client.cli;
 
 import io.leasefs.client.CreateOptions;
-import io.leasefs.common.api.MasterApi;
-import io.leasefs.common.error.ErrorCode;
-import io.leasefs.common.error.LeaseFsException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -27,22 +23,13 @@ final class TouchVerb extends Verb {
     return each(
         paths,
         path -> {
-          try {
-            client().touch(path, CreateOptions.defaults().withParents(parents));
-          } catch (LeaseFsException e) {
-            if (e.code() != ErrorCode.ALREADY_EXISTS) {
-              throw e;
-            }
-            client()
-                .setAttributes(
-                    path,
-                    new MasterApi.Attributes(
-                        Optional.empty(),
-                        Optional.empty(),
-                        Optional.of(System.currentTimeMillis())));
-          }
+          client()
+              .touch(
+                  path.text(),
+                  CreateOptions.DEFAULT.withParents(parents),
+                  System.currentTimeMillis());
           if (out().isJson()) {
-            out().answer(FileRows.json(client().stat(path)), "");
+            out().answer(FileRows.json(client().stat(path.text())), "");
           }
         });
   }

@@ -60,8 +60,7 @@ final class TrashVerb extends VerbGroup {
       long millis = Quantities.parseDuration(older) / 1_000_000;
       if (dryRun) {
         long before = System.currentTimeMillis() - millis;
-        long count =
-            client().trash().stream().filter(e -> e.deletedMillis() <= before).count();
+        long count = client().trash().stream().filter(e -> e.deletedMillis() <= before).count();
         out().answer(Json.object("wouldRemove", count), "would remove " + count + " entries");
         return ExitCode.DONE;
       }

@@ -28,7 +28,7 @@ final class TreeVerb extends Verb {
 
   @Override
   protected int run() {
-    FileStatus top = client().stat(FilePath.parse(path));
+    FileStatus top = client().stat(path);
     if (out().isJson()) {
       out().answer(object(top, 0), "");
       return ExitCode.DONE;
@@ -41,7 +41,7 @@ final class TreeVerb extends Verb {
 
   private List<FileStatus> children(FilePath folder) {
     List<FileStatus> children = new ArrayList<>();
-    client().list(folder).forEachRemaining(children::add);
+    client().list(folder.text()).forEachRemaining(children::add);
     return children;
   }
 
@@ -53,11 +53,12 @@ final class TreeVerb extends Verb {
     for (int i = 0; i < children.size(); i++) {
       FileStatus child = children.get(i);
       boolean last = i == children.size() - 1;
-      out().line(
-          indent
-              + (last ? "└── " : "├── ")
-              + child.path().name()
-              + (child.folder() ? "/" : "  " + FileRows.size(child, human)));
+      out()
+          .line(
+              indent
+                  + (last ? "└── " : "├── ")
+                  + child.path().name()
+                  + (child.folder() ? "/" : "  " + FileRows.size(child, human)));
       if (child.folder()) {
         folders++;
         print(child.path(), indent + (last ? "    " : "│   "), level + 1);

@@ -74,8 +74,7 @@ public abstract class Verb implements Callable<Integer> {
     if (options().output != null) {
       return options().output;
     }
-    return OutputFormat.valueOf(
-        settings().value(Settings.OUTPUT).text().toUpperCase(Locale.ROOT));
+    return OutputFormat.valueOf(settings().value(Settings.OUTPUT).text().toUpperCase(Locale.ROOT));
   }
 
   /** Where each setting comes from. */

@@ -1,6 +1,5 @@
 package io.leasefs.client.cli;
 
-import java.lang.reflect.InvocationTargetException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -38,13 +37,31 @@ public final class VerbCatalogue {
     catalogue.ours(
         Group.FILES,
         List.of(
-            "ls", "tree", "stat", "cat", "head", "tail", "put", "get", "append", "record", "cp",
-            "mv", "rm", "restore", "mkdir", "rmdir", "touch", "setrep", "du", "df", "checksum",
+            "ls",
+            "tree",
+            "stat",
+            "cat",
+            "head",
+            "tail",
+            "put",
+            "get",
+            "append",
+            "record",
+            "cp",
+            "mv",
+            "rm",
+            "restore",
+            "mkdir",
+            "rmdir",
+            "touch",
+            "setrep",
+            "du",
+            "df",
+            "checksum",
             "test"));
     catalogue.ours(Group.LEASES, List.of("lease", "why"));
     catalogue.ours(
-        Group.CLUSTER,
-        List.of("status", "events", "node", "chunk", "fsck", "trash", "wait"));
+        Group.CLUSTER, List.of("status", "events", "node", "chunk", "fsck", "trash", "wait"));
     catalogue.ours(Group.TOOLS, List.of("context", "config", "completion", "version"));
     return catalogue;
   }
@@ -108,7 +125,7 @@ public final class VerbCatalogue {
   private static Object load(String className) {
     try {
       return Class.forName(className).getDeclaredConstructor().newInstance();
-    } catch (InvocationTargetException | ReflectiveOperationException e) {
+    } catch (ReflectiveOperationException e) {
       throw new IllegalStateException("the verb's class cannot be made: " + className, e);
     }
   }

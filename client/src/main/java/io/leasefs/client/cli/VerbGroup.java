@@ -15,6 +15,9 @@ public abstract class VerbGroup implements Runnable {
     CommandSpec here = Objects.requireNonNull(spec);
     throw new ParameterException(
         here.commandLine(),
-        "say what to do: " + here.qualifiedName() + " " + String.join("|", here.subcommands().keySet()));
+        "say what to do: "
+            + here.qualifiedName()
+            + " "
+            + String.join("|", here.subcommands().keySet()));
   }
 }

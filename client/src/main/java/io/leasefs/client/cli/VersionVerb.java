@@ -37,8 +37,10 @@ final class VersionVerb extends Verb {
   protected int run() {
     String ours = version();
     if (!checkCluster) {
-      out().answer(Json.object("version", ours, "java", Runtime.version().toString()),
-          "leasefs " + ours);
+      out()
+          .answer(
+              Json.object("version", ours, "java", Runtime.version().toString()),
+              "leasefs " + ours);
       return ExitCode.DONE;
     }
     String theirs = client().greeting().version();

@@ -70,9 +70,12 @@ public final class MiniVerb extends Verb {
                 folder.toAbsolutePath(),
                 nodes,
                 List.of(
-                    "--lease-ttl", ttl,
-                    "--chunk-size", chunkSize,
-                    "--replication", Integer.toString(replication),
+                    "--lease-ttl",
+                    ttl,
+                    "--chunk-size",
+                    chunkSize,
+                    "--replication",
+                    Integer.toString(replication),
                     "--allow-faults"),
                 List.of("--allow-faults"),
                 List.of()))) {
@@ -98,21 +101,25 @@ public final class MiniVerb extends Verb {
     out()
         .event(
             Json.object(
-                "ready", true,
-                "context", context,
-                "master", cluster.masterAddress().toString(),
-                "masterPid", cluster.master().pid(),
-                "chunkservers", servers,
-                "folder", cluster.folder().toString(),
-                "millis", tookNanos / 1_000_000),
+                "ready",
+                true,
+                "context",
+                context,
+                "master",
+                cluster.masterAddress().toString(),
+                "masterPid",
+                cluster.master().pid(),
+                "chunkservers",
+                servers,
+                "folder",
+                cluster.folder().toString(),
+                "millis",
+                tookNanos / 1_000_000),
             String.format(
                 "cluster ready: 1 master (%s), %d chunkservers, in %s%n"
                     + "context '%s' is in use: try 'leasefs status' in another terminal%n"
                     + "Ctrl-C stops everything",
-                cluster.masterAddress(),
-                cluster.chunkServers().size(),
-                cluster.folder(),
-                context));
+                cluster.masterAddress(), cluster.chunkServers().size(), cluster.folder(), context));
   }
 
   private int watch(MiniCluster cluster) throws InterruptedException {

@@ -80,12 +80,7 @@ public record Tenure(
       }
     }
     return new Tenure(
-        holder,
-        version,
-        grant.monotonicNanos(),
-        Math.min(holderEnd, stopped),
-        masterEnd,
-        released);
+        holder, version, grant.monotonicNanos(), Math.min(holderEnd, stopped), masterEnd, released);
   }
 
   private static boolean isOf(ClusterEvent event, String chunk) {

@@ -112,7 +112,10 @@ public record Verdict(
         "the chunk has no second primary in the records");
     judgeGap(failures, "the chunk", gap, facts.gapLimitNanos(), facts.gapLimitNanos() > 0);
     judgeGap(
-        failures, "appends", appendGap, facts.appendGapLimitNanos(),
+        failures,
+        "appends",
+        appendGap,
+        facts.appendGapLimitNanos(),
         facts.appendGapLimitNanos() > 0);
     return new Verdict(
         evidence.acknowledged().size(),
@@ -167,9 +170,7 @@ public record Verdict(
     for (Acknowledged record : records) {
       files.add(record.file());
       boolean counts =
-          inChunk
-              ? record.chunk().equals(facts.chunk())
-              : record.file().equals(Demo.APPENDS);
+          inChunk ? record.chunk().equals(facts.chunk()) : record.file().equals(Demo.APPENDS);
       if (counts) {
         times.add(record.atNanos());
       }

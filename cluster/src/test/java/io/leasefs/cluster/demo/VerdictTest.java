@@ -26,8 +26,16 @@ class VerdictTest {
   private static final String CHUNK = "0x51c";
   private static final Facts FACTS =
       new Facts(
-          "failover", CHUNK, "cs1", 10 * SECOND, 3 * SECOND, SECOND / 3, 3_100_000_000L,
-          4 * SECOND, 4 * SECOND, true);
+          "failover",
+          CHUNK,
+          "cs1",
+          10 * SECOND,
+          3 * SECOND,
+          SECOND / 3,
+          3_100_000_000L,
+          4 * SECOND,
+          4 * SECOND,
+          true);
 
   private final List<Acknowledged> acknowledged = new ArrayList<>();
   private final List<Refused> refused = new ArrayList<>();

@@ -1,0 +1,85 @@
+package io.leasefs.client.cli;
+
+import io.leasefs.common.checksum.Crc32c;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
+import io.leasefs.common.model.ChunkLayout;
+import io.leasefs.common.model.ChunkSeal;
+import io.leasefs.common.model.FileLayout;
+import io.leasefs.common.model.Location;
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code leasefs checksum}. */
+@Command(
+    description = "Print the CRC32C of a file, without reading it.",
+    footer = {
+      "",
+      "Examples:",
+      "  leasefs checksum /a.bin",
+      "  leasefs checksum --replicas /a.bin   # also read every copy from its disk"
+    })
+final class ChecksumVerb extends Verb {
+  @Option(names = "--replicas", description = "Read and compare every copy.")
+  private boolean replicas;
+
+  @Parameters(paramLabel = "PATH", arity = "1..*", description = "Files.")
+  private List<String> paths = new ArrayList<>();
+
+  private boolean damaged;
+
+  @Override
+  protected int run() throws Exception {
+    Listing listing = out().listing("", ">", "").withoutHeader();
+    int exit =
+        each(
+            paths,
+            path -> {
+              FileLayout layout = client().layout(path.text());
+              int crc = 0;
+              long length = 0;
+              for (ChunkLayout chunk : layout.chunks()) {
+                ChunkSeal seal =
+                    chunk
+                        .seal()
+                        .orElseThrow(
+                            () ->
+                                new LeaseFsException(
+                                    ErrorCode.BUSY,
+                                    path + ": is being written, so it has no checksum yet",
+                                    "ask again when it is closed"));
+                crc = Crc32c.combine(crc, seal.checksum(), seal.lengthBytes());
+                length += seal.lengthBytes();
+                if (replicas) {
+                  compare(chunk, seal);
+                }
+              }
+              String text = String.format("%08x", crc);
+              listing.add(
+                  text,
+                  Json.object("path", path.text(), "crc32c", text, "lengthBytes", length),
+                  text,
+                  Long.toString(length),
+                  path.text());
+            });
+    listing.finish();
+    return damaged ? ExitCode.DAMAGED : exit;
+  }
+
+  private void compare(ChunkLayout chunk, ChunkSeal seal) {
+    for (Location location : chunk.locations()) {
+      int found =
+          await(client().chunkServer(location.address()).inspect(chunk.handle(), true)).checksum();
+      if (found != seal.checksum()) {
+        damaged = true;
+        warn(
+            String.format(
+                "chunk %s on %s has %08x, not %08x",
+                chunk.handle(), location.member().server(), found, seal.checksum()));
+      }
+    }
+  }
+}

@@ -1,0 +1,316 @@
+package io.leasefs.client.cli;
+
+import io.leasefs.client.CreateOptions;
+import io.leasefs.common.api.MasterApi;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
+import io.leasefs.common.model.Durability;
+import io.leasefs.common.model.FilePath;
+import io.leasefs.common.model.FileStatus;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermission;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code leasefs put}. */
+@Command(
+    description = "Write local files, folders or standard input into the cluster.",
+    footer = {
+      "",
+      "A file appears whole or not at all: it is written as a hidden sibling and renamed at the",
+      "end. Modes and times of local files and folders are kept. Symbolic links named on the",
+      "command line are followed; links found inside a folder are refused with -r unless",
+      "--follow-links is given.",
+      "",
+      "Examples:",
+      "  leasefs put report.pdf /docs/",
+      "  leasefs put -r ./site /www          # folder 'site' becomes /www/site, or /www if new",
+      "  pg_dump app | leasefs put - /backup/app.sql"
+    })
+final class PutVerb extends Verb {
+  private static final int SMALL_FILE_THREADS = 8;
+
+  @Option(names = "-f", description = "Replace existing files; the old ones go to the trash.")
+  private boolean force;
+
+  @Option(names = "-p", description = "Make missing parents.")
+  private boolean parents;
+
+  @Option(names = "-r", description = "Folders with all that is in them.")
+  private boolean recursive;
+
+  @Option(names = "--follow-links", description = "With -r: follow symbolic links.")
+  private boolean followLinks;
+
+  @Option(names = "--replication", paramLabel = "N", defaultValue = "0", description = "Copies.")
+  private int replication;
+
+  @Option(
+      names = "--chunk-size",
+      paramLabel = "SIZE",
+      defaultValue = "0",
+      description = "1MiB to 1GiB. Default: the cluster's.")
+  private String chunkSize = "0";
+
+  @Option(names = "--sync", description = "Acknowledged means fsynced by every copy.")
+  private boolean sync;
+
+  @Option(names = "--direct", description = "Write in place, not beside it.")
+  private boolean direct;
+
+  @Option(names = "--size", paramLabel = "N", description = "Bytes that '-' will bring.")
+  private @Nullable String size;
+
+  @Parameters(paramLabel = "PATH", arity = "2..*", description = "SRC... DST; SRC may be '-'.")
+  private List<String> paths = new ArrayList<>();
+
+  private record Job(Path source, String target, long bytes) {}
+
+  private @Nullable Puts puts;
+
+  @Override
+  protected int run() throws Exception {
+    String destination = paths.get(paths.size() - 1);
+    List<String> sources = paths.subList(0, paths.size() - 1);
+    Optional<FileStatus> there = client().find(destination);
+    boolean intoFolder =
+        there.map(FileStatus::folder).orElse(destination.endsWith("/") && !destination.equals("/"));
+    if (sources.size() > 1 && !intoFolder) {
+      throw new LeaseFsException(
+          ErrorCode.NOT_A_DIRECTORY,
+          destination + ": not a folder, and there are several sources",
+          "make it with 'leasefs mkdir " + destination + "'");
+    }
+    puts = new Puts(client());
+    int failed = 0;
+    for (String source : sources) {
+      try {
+        putOne(source, target(source, destination, intoFolder));
+      } catch (LeaseFsException e) {
+        if (sources.size() == 1) {
+          throw e;
+        }
+        failed++;
+        new ErrorReport(e, verbName()).print(streams().err(), out().isJson());
+      }
+    }
+    return failed == 0 ? ExitCode.DONE : ExitCode.FAILED;
+  }
+
+  private static String target(String source, String destination, boolean intoFolder) {
+    FilePath base = FilePath.parse(destination);
+    if (!intoFolder) {
+      return base.text();
+    }
+    Path name = Path.of(source).toAbsolutePath().normalize().getFileName();
+    if (source.equals("-") || name == null) {
+      throw new LeaseFsException(
+          ErrorCode.IS_A_DIRECTORY,
+          base + ": is a folder",
+          "name the file that standard input shall become");
+    }
+    return base.child(name.toString()).text();
+  }
+
+  private void putOne(String source, String target) throws Exception {
+    if (source.equals("-")) {
+      long total = size == null ? -1 : Quantities.parseSize(size);
+      try (Progress progress = progress("put " + target, total)) {
+        long written = transfer(streams().in(), target, options(0644), progress::add);
+        if (total >= 0 && written != total) {
+          warn(target + ": " + written + " bytes came, not " + total + " as --size said");
+        }
+        progress.finish("");
+        tell(target, written);
+      }
+      return;
+    }
+    Path local = Path.of(source);
+    if (Files.isDirectory(local)) {
+      if (!recursive) {
+        throw new LeaseFsException(
+            ErrorCode.IS_A_DIRECTORY, source + ": is a local folder", "pass -r to put it whole");
+      }
+      putFolder(local, target);
+      return;
+    }
+    if (!Files.exists(local)) {
+      throw new LeaseFsException(
+          ErrorCode.NOT_FOUND, source + ": no such local file", "check the name");
+    }
+    try (Progress progress = progress("put " + target, Files.size(local))) {
+      long written = putFile(new Job(local, target, Files.size(local)), progress::add);
+      progress.finish("");
+      tell(target, written);
+    }
+  }
+
+  private void tell(String target, long written) {
+    if (out().isJson()) {
+      out().answer(Json.object("path", target, "lengthBytes", written), "");
+    }
+  }
+
+  private long transfer(
+      InputStream in, String target, CreateOptions options, java.util.function.LongConsumer done)
+      throws IOException {
+    Puts running = java.util.Objects.requireNonNull(puts);
+    return direct
+        ? running.putDirectly(in, target, options, done)
+        : running.put(in, target, options, force, done);
+  }
+
+  private CreateOptions options(int mode) {
+    CreateOptions options =
+        CreateOptions.DEFAULT
+            .withParents(parents)
+            .withReplication(replication)
+            .withMode(mode)
+            .withDurability(sync ? Durability.SYNCED : Durability.REPLICATED);
+    long chunkBytes = Quantities.parseSize(chunkSize);
+    return chunkBytes == 0 ? options : options.withChunkBytes(chunkBytes);
+  }
+
+  private long putFile(Job job, java.util.function.LongConsumer done) throws IOException {
+    long modified = Files.getLastModifiedTime(job.source()).toMillis();
+    long written;
+    try (FileChannel channel = FileChannel.open(job.source(), StandardOpenOption.READ);
+        InputStream in = java.nio.channels.Channels.newInputStream(channel)) {
+      written = transfer(in, job.target(), options(mode(job.source())), done);
+    } catch (NoSuchFileException e) {
+      throw new LeaseFsException(
+          ErrorCode.NOT_FOUND, job.source() + ": no such local file", "check the name", e);
+    }
+    client()
+        .setAttributes(
+            job.target(),
+            new MasterApi.Attributes(Optional.empty(), Optional.empty(), Optional.of(modified)));
+    return written;
+  }
+
+  private static int mode(Path path) throws IOException {
+    try {
+      Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(path);
+      int mode = 0;
+      for (PosixFilePermission permission : permissions) {
+        mode |= 0400 >> permission.ordinal();
+      }
+      return mode;
+    } catch (UnsupportedOperationException e) {
+      return 0644;
+    }
+  }
+
+  private void putFolder(Path source, String target) throws Exception {
+    List<Path> folders = new ArrayList<>();
+    List<Job> jobs = new ArrayList<>();
+    List<String> refused = new ArrayList<>();
+    long total = 0;
+    java.nio.file.FileVisitOption[] visit =
+        followLinks
+            ? new java.nio.file.FileVisitOption[] {java.nio.file.FileVisitOption.FOLLOW_LINKS}
+            : new java.nio.file.FileVisitOption[0];
+    Path top = source.toRealPath();
+    try (Stream<Path> walk = Files.walk(top, visit)) {
+      for (Path path : (Iterable<Path>) walk.sorted()::iterator) {
+        if (!followLinks && Files.isSymbolicLink(path)) {
+          refused.add(path + ": is a symbolic link");
+        } else if (Files.isDirectory(path)) {
+          folders.add(path);
+        } else if (Files.isRegularFile(path)) {
+          long bytes = Files.size(path);
+          jobs.add(new Job(path, below(target, top, path), bytes));
+          total += bytes;
+        } else if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+          refused.add(path + ": has gone");
+        } else {
+          refused.add(path + ": is no file and no folder");
+        }
+      }
+    }
+    for (Path folder : folders) {
+      FileStatus unused =
+          client().mkdir(below(target, top, folder), parents || !folder.equals(top), mode(folder));
+    }
+    try (Progress progress = progress("put " + target, total)) {
+      Object lock = new Object();
+      runAll(
+          jobs,
+          n -> {
+            synchronized (lock) {
+              progress.add(n);
+            }
+          },
+          refused);
+      progress.finish(jobs.size() + " files");
+    }
+    for (int i = folders.size() - 1; i >= 0; i--) {
+      Path folder = folders.get(i);
+      FileStatus unused =
+          client()
+              .setAttributes(
+                  below(target, top, folder),
+                  new MasterApi.Attributes(
+                      Optional.empty(),
+                      Optional.of(mode(folder)),
+                      Optional.of(Files.getLastModifiedTime(folder).toMillis())));
+    }
+    if (out().isJson()) {
+      out()
+          .answer(
+              Json.object(
+                  "path", target, "files", jobs.size() - refused.size(), "lengthBytes", total),
+              "");
+    }
+    if (!refused.isEmpty()) {
+      refused.forEach(this::warn);
+      throw new LeaseFsException(
+          ErrorCode.INTERNAL,
+          refused.size() + " of " + (jobs.size() + refused.size()) + " were not put, see above",
+          "links are followed with --follow-links");
+    }
+  }
+
+  private static String below(String target, Path top, Path path) {
+    String relative = top.relativize(path).toString();
+    return relative.isEmpty() ? target : (target.equals("/") ? "" : target) + "/" + relative;
+  }
+
+  private void runAll(List<Job> jobs, java.util.function.LongConsumer done, List<String> refused)
+      throws InterruptedException {
+    ExecutorService pool = Executors.newFixedThreadPool(SMALL_FILE_THREADS);
+    try {
+      List<Future<Long>> results = new ArrayList<>();
+      for (Job job : jobs) {
+        results.add(pool.submit(() -> putFile(job, done)));
+      }
+      for (int i = 0; i < results.size(); i++) {
+        try {
+          results.get(i).get();
+        } catch (ExecutionException e) {
+          refused.add(jobs.get(i).source() + ": " + e.getCause().getMessage());
+        }
+      }
+    } finally {
+      pool.shutdownNow();
+    }
+  }
+}

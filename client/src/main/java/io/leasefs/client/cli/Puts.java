@@ -1,0 +1,93 @@
+package io.leasefs.client.cli;
+
+import io.leasefs.client.AtomicPut;
+import io.leasefs.client.CreateOptions;
+import io.leasefs.client.FileWriter;
+import io.leasefs.client.LeaseFs;
+import io.leasefs.common.error.LeaseFsException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.ReadableByteChannel;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.function.LongConsumer;
+
+/**
+ * Puts that are under way: when the process is told to end, their hidden siblings are removed. Any
+ * thread.
+ */
+final class Puts {
+  private static final int PIECE = 1 << 20;
+
+  private final LeaseFs client;
+  private final Set<AutoCloseable> underWay = new LinkedHashSet<>();
+  private boolean ended;
+
+  Puts(LeaseFs client) {
+    this.client = client;
+    Runtime.getRuntime().addShutdownHook(new Thread(this::abortAll, "abort puts"));
+  }
+
+  /** Writes the file whole or not at all. */
+  long put(InputStream in, String path, CreateOptions options, boolean replace, LongConsumer done)
+      throws IOException {
+    try (AtomicPut put = client.put(path, options, replace)) {
+      begin(put);
+      try {
+        long written = copy(in, put.writer(), done);
+        put.commit();
+        return written;
+      } finally {
+        end(put);
+      }
+    }
+  }
+
+  /** Writes in place: what is there when it fails, stays. */
+  long putDirectly(InputStream in, String path, CreateOptions options, LongConsumer done)
+      throws IOException {
+    try (FileWriter writer = client.create(path, options)) {
+      return copy(in, writer, done);
+    }
+  }
+
+  static long copy(InputStream in, FileWriter writer, LongConsumer done) throws IOException {
+    ReadableByteChannel channel = Channels.newChannel(in);
+    ByteBuffer piece = ByteBuffer.allocateDirect(PIECE);
+    long written = 0;
+    while (channel.read(piece.clear()) >= 0) {
+      piece.flip();
+      int length = piece.remaining();
+      writer.write(piece);
+      written += length;
+      done.accept(length);
+    }
+    return written;
+  }
+
+  private synchronized void begin(AutoCloseable put) {
+    if (ended) {
+      throw new IllegalStateException("the process is ending");
+    }
+    underWay.add(put);
+  }
+
+  private synchronized void end(AutoCloseable put) {
+    underWay.remove(put);
+  }
+
+  private synchronized void abortAll() {
+    ended = true;
+    for (AutoCloseable put : underWay) {
+      try {
+        put.close();
+      } catch (LeaseFsException e) {
+        // the end of the session removes it
+      } catch (Exception e) {
+        throw new IllegalStateException(e);
+      }
+    }
+  }
+}
