@@ -1,18 +1,14 @@
 package io.leasefs.cluster;
 
-import io.leasefs.cluster.cli.VersionCommand;
+import io.leasefs.client.cli.Cli;
+import io.leasefs.client.cli.Streams;
+import io.leasefs.client.cli.VerbCatalogue;
+import io.leasefs.client.cli.VerbCatalogue.Group;
 import java.lang.reflect.InvocationTargetException;
 import java.util.Arrays;
 import java.util.Map;
-import picocli.CommandLine;
-import picocli.CommandLine.Command;
 
 /** The program {@code leasefs}: one verb a run. */
-@Command(
-    name = "leasefs",
-    description = "A distributed file system whose heart is the lease.",
-    subcommands = VersionCommand.class,
-    synopsisSubcommandLabel = "COMMAND")
 public final class LeaseFsMain {
   /**
    * Mains of the services. They have settings, not options, and read them themselves. By name, so
@@ -31,17 +27,18 @@ public final class LeaseFsMain {
       runService(service, Arrays.copyOfRange(arguments, 1, arguments.length));
       return;
     }
-    CommandLine commandLine = commandLine();
-    if (arguments.length == 0) {
-      commandLine.usage(System.out);
-      System.exit(0);
-    }
-    System.exit(commandLine.execute(arguments));
+    System.exit(cli(Streams.ofProcess()).run(arguments));
   }
 
-  /** All verbs but the services, ready to be executed. */
-  static CommandLine commandLine() {
-    return new CommandLine(new LeaseFsMain());
+  /** All verbs, reading and writing these streams. */
+  public static Cli cli(Streams streams) {
+    VerbCatalogue catalogue = VerbCatalogue.ofClient();
+    catalogue.add(Group.SERVICES, "master", "io.leasefs.cluster.cli.ServiceVerb$MasterVerb");
+    catalogue.add(
+        Group.SERVICES, "chunkserver", "io.leasefs.cluster.cli.ServiceVerb$ChunkServerVerb");
+    catalogue.add(Group.SERVICES, "mini", "io.leasefs.cluster.cli.MiniVerb");
+    catalogue.add(Group.TOOLS, "demo", "io.leasefs.cluster.cli.DemoVerb");
+    return new Cli(catalogue, streams);
   }
 
   private static void runService(String main, String[] arguments) throws Exception {

@@ -1,8 +1,12 @@
 package io.leasefs.cluster;
 
-import java.io.PrintWriter;
-import java.io.Writer;
+import io.leasefs.client.cli.Streams;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Does once, on its own, what short verbs do, while the JVM records which classes that takes:
@@ -19,16 +23,24 @@ public final class StartupRehearsalMain {
           List.of("version", "--json"),
           List.of("--help"),
           List.of("-m", NOBODY, "--timeout", "1s", "ls", "/"),
-          List.of("-m", NOBODY, "--timeout", "1s", "--json", "stat", "/"));
+          List.of("-m", NOBODY, "--timeout", "1s", "--json", "stat", "/"),
+          List.of("-m", NOBODY, "--timeout", "1s", "cat", "/a"),
+          List.of("-m", NOBODY, "--timeout", "1s", "put", "-", "/a"));
 
   private StartupRehearsalMain() {}
 
   public static void main(String[] arguments) {
+    Streams nowhere =
+        new Streams(
+            InputStream.nullInputStream(),
+            OutputStream.nullOutputStream(),
+            new PrintStream(OutputStream.nullOutputStream(), true, StandardCharsets.UTF_8),
+            false,
+            false,
+            false,
+            Map.of());
     for (List<String> run : RUNS) {
-      LeaseFsMain.commandLine()
-          .setOut(new PrintWriter(Writer.nullWriter()))
-          .setErr(new PrintWriter(Writer.nullWriter()))
-          .execute(run.toArray(String[]::new));
+      int unused = LeaseFsMain.cli(nowhere).run(run.toArray(String[]::new));
     }
     System.exit(0);
   }
