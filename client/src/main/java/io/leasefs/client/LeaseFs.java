@@ -8,6 +8,7 @@ import io.leasefs.client.data.OpenFiles;
 import io.leasefs.client.data.WriteLimits;
 import io.leasefs.client.edge.ClientEdges;
 import io.leasefs.client.edge.Network;
+import io.leasefs.client.edge.RemoteNetwork;
 import io.leasefs.client.meta.ClientSession;
 import io.leasefs.client.meta.LocationCache;
 import io.leasefs.client.meta.MasterRouter;
@@ -76,6 +77,15 @@ public final class LeaseFs implements AutoCloseable {
         new WriteLimits(config.writeWindowBytes(), WriteLimits.DEFAULT.silentNanos(), timeoutNanos);
     this.openFiles = new OpenFiles(edges, router, session, limits);
     this.chunkReads = new ChunkReads(edges, router);
+  }
+
+  /** The longest that one call may take before another master, or the same again, is asked. */
+  private static final long CALL_TIMEOUT_NANOS = 10_000_000_000L;
+
+  /** A client of the cluster at these masters. Connects when the first call needs it. */
+  public static LeaseFs connect(LeaseFsConfig config) {
+    long call = Math.min(config.timeout().toNanos(), CALL_TIMEOUT_NANOS);
+    return connect(config, new RemoteNetwork(call));
   }
 
   /** A client over a network of its own, which it closes. Connects when the first call needs it. */

@@ -18,15 +18,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
-import java.nio.file.attribute.PosixFilePermission;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.function.LongConsumer;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -45,8 +38,6 @@ import picocli.CommandLine.Parameters;
       "  leasefs get /backup/app.sql - | psql app"
     })
 final class GetVerb extends Verb {
-  private static final int THREADS = 8;
-
   @Option(names = "-f", description = "Replace existing local files.")
   private boolean force;
 
@@ -59,7 +50,26 @@ final class GetVerb extends Verb {
   @Parameters(paramLabel = "PATH", arity = "2..*", description = "SRC... DST; DST may be '-'.")
   private List<String> paths = new ArrayList<>();
 
-  private record Job(FileStatus source, Path target) {}
+  /** One file or folder of the cluster and where it goes. */
+  private final class Job implements ManyFiles.Copy {
+    final FileStatus source;
+    final Path target;
+
+    Job(FileStatus source, Path target) {
+      this.source = source;
+      this.target = target;
+    }
+
+    @Override
+    public void run(LongConsumer done) throws IOException {
+      long unused = getFile(this, done);
+    }
+
+    @Override
+    public String name() {
+      return source.path().text();
+    }
+  }
 
   @Override
   protected int run() throws Exception {
@@ -110,7 +120,7 @@ final class GetVerb extends Verb {
   }
 
   private long getFile(Job job, LongConsumer done) throws IOException {
-    Path target = job.target();
+    Path target = job.target;
     if (Files.isDirectory(target)) {
       throw new LeaseFsException(ErrorCode.IS_A_DIRECTORY, target + ": is a local folder");
     }
@@ -126,17 +136,17 @@ final class GetVerb extends Verb {
     Path fresh = Files.createTempFile(folder, "." + target.getFileName(), ".part");
     try {
       long copied;
-      try (FileReader reader = client().open(job.source().path().text());
+      try (FileReader reader = client().open(job.source.path().text());
           OutputStream out =
               new BufferedOutputStream(
                   Files.newOutputStream(fresh, StandardOpenOption.WRITE), 1 << 20)) {
         copied = Contents.copy(reader, 0, Long.MAX_VALUE, out, done);
       }
       if (verify) {
-        verify(job.source(), fresh);
+        verify(job.source, fresh);
       }
-      Files.setPosixFilePermissions(fresh, permissions(job.source().mode()));
-      Files.setLastModifiedTime(fresh, FileTime.fromMillis(job.source().modifiedMillis()));
+      Files.setPosixFilePermissions(fresh, LocalModes.ofBits(job.source.mode()));
+      Files.setLastModifiedTime(fresh, FileTime.fromMillis(job.source.modifiedMillis()));
       if (force) {
         Files.move(
             fresh, target, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
@@ -188,39 +198,20 @@ final class GetVerb extends Verb {
     }
   }
 
-  private static Set<PosixFilePermission> permissions(int mode) {
-    Set<PosixFilePermission> permissions = EnumSet.noneOf(PosixFilePermission.class);
-    for (PosixFilePermission permission : PosixFilePermission.values()) {
-      if ((mode & 0400 >> permission.ordinal()) != 0) {
-        permissions.add(permission);
-      }
-    }
-    return permissions;
-  }
-
   private void getFolder(FileStatus source, Path target) throws Exception {
     List<Job> jobs = new ArrayList<>();
     List<Job> folders = new ArrayList<>();
     collect(source, target, jobs, folders);
-    long total = jobs.stream().mapToLong(j -> j.source().lengthBytes()).sum();
-    List<String> failed = new ArrayList<>();
+    long total = jobs.stream().mapToLong(j -> j.source.lengthBytes()).sum();
+    List<String> failed;
     try (Progress progress = progress("get " + source.path(), total)) {
-      Object lock = new Object();
-      runAll(
-          jobs,
-          n -> {
-            synchronized (lock) {
-              progress.add(n);
-            }
-          },
-          failed);
+      failed = ManyFiles.copy(jobs, progress);
       progress.finish(jobs.size() + " files");
     }
     for (int i = folders.size() - 1; i >= 0; i--) {
       Job folder = folders.get(i);
-      Files.setPosixFilePermissions(folder.target(), permissions(folder.source().mode()));
-      Files.setLastModifiedTime(
-          folder.target(), FileTime.fromMillis(folder.source().modifiedMillis()));
+      Files.setPosixFilePermissions(folder.target, LocalModes.ofBits(folder.source.mode()));
+      Files.setLastModifiedTime(folder.target, FileTime.fromMillis(folder.source.modifiedMillis()));
     }
     if (out().isJson()) {
       out()
@@ -256,26 +247,6 @@ final class GetVerb extends Verb {
       } else {
         jobs.add(new Job(child, below));
       }
-    }
-  }
-
-  private void runAll(List<Job> jobs, LongConsumer done, List<String> failed)
-      throws InterruptedException {
-    ExecutorService pool = Executors.newFixedThreadPool(THREADS);
-    try {
-      List<Future<Long>> results = new ArrayList<>();
-      for (Job job : jobs) {
-        results.add(pool.submit(() -> getFile(job, done)));
-      }
-      for (int i = 0; i < results.size(); i++) {
-        try {
-          results.get(i).get();
-        } catch (ExecutionException e) {
-          failed.add(jobs.get(i).source().path() + ": " + e.getCause().getMessage());
-        }
-      }
-    } finally {
-      pool.shutdownNow();
     }
   }
 }

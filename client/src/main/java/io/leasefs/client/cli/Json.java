@@ -4,6 +4,7 @@ import com.google.gson.Gson;
 import com.google.gson.GsonBuilder;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** JSON as the command line prints it: camelCase keys in the order they were put. */
 public final class Json {
@@ -14,11 +15,12 @@ public final class Json {
   private Json() {}
 
   /** An object of the given key, value, key, value ...; null values are left out. */
-  public static Map<String, Object> object(Object... keysAndValues) {
+  public static Map<String, Object> object(@Nullable Object... keysAndValues) {
     Map<String, Object> object = new LinkedHashMap<>();
     for (int i = 0; i < keysAndValues.length; i += 2) {
-      if (keysAndValues[i + 1] != null) {
-        object.put((String) keysAndValues[i], keysAndValues[i + 1]);
+      Object value = keysAndValues[i + 1];
+      if (value != null) {
+        object.put(String.valueOf(keysAndValues[i]), value);
       }
     }
     return object;

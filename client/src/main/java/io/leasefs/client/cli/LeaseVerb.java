@@ -154,8 +154,10 @@ final class LeaseVerb extends VerbGroup {
     protected int run() {
       List<ChunkHandle> wanted = chunk == null || all ? List.of() : ChunkNames.all(client(), chunk);
       long after = 0;
-      for (List<ClusterEvent> page; !(page = page(after, 0)).isEmpty(); ) {
-        after = page.get(page.size() - 1).number();
+      List<ClusterEvent> past = page(after, 0);
+      while (!past.isEmpty()) {
+        after = past.get(past.size() - 1).number();
+        past = page(after, 0);
       }
       while (true) {
         for (ClusterEvent event : page(after, FOLLOW_NANOS)) {
@@ -206,13 +208,15 @@ final class LeaseVerb extends VerbGroup {
       ChunkHandle handle = ChunkNames.one(client(), chunk);
       List<ClusterEvent> events = new ArrayList<>();
       long after = 0;
-      for (List<ClusterEvent> page; !(page = page(after)).isEmpty(); ) {
+      List<ClusterEvent> page = page(after);
+      while (!page.isEmpty()) {
         after = page.get(page.size() - 1).number();
         for (ClusterEvent event : page) {
           if (event.chunk().isEmpty() || event.chunk().get().equals(handle)) {
             events.add(event);
           }
         }
+        page = page(after);
       }
       LeaseTimeline timeline =
           LeaseTimeline.of(

@@ -9,21 +9,19 @@ import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.FileStatus;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileVisitOption;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermission;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
+import java.util.function.LongConsumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -46,8 +44,6 @@ import picocli.CommandLine.Parameters;
       "  pg_dump app | leasefs put - /backup/app.sql"
     })
 final class PutVerb extends Verb {
-  private static final int SMALL_FILE_THREADS = 8;
-
   @Option(names = "-f", description = "Replace existing files; the old ones go to the trash.")
   private boolean force;
 
@@ -82,7 +78,26 @@ final class PutVerb extends Verb {
   @Parameters(paramLabel = "PATH", arity = "2..*", description = "SRC... DST; SRC may be '-'.")
   private List<String> paths = new ArrayList<>();
 
-  private record Job(Path source, String target, long bytes) {}
+  /** One local file and where it goes. */
+  private final class Job implements ManyFiles.Copy {
+    final Path source;
+    final String target;
+
+    Job(Path source, String target) {
+      this.source = source;
+      this.target = target;
+    }
+
+    @Override
+    public void run(LongConsumer done) throws IOException {
+      long unused = putFile(this, done);
+    }
+
+    @Override
+    public String name() {
+      return source.toString();
+    }
+  }
 
   private @Nullable Puts puts;
 
@@ -157,7 +172,7 @@ final class PutVerb extends Verb {
           ErrorCode.NOT_FOUND, source + ": no such local file", "check the name");
     }
     try (Progress progress = progress("put " + target, Files.size(local))) {
-      long written = putFile(new Job(local, target, Files.size(local)), progress::add);
+      long written = putFile(new Job(local, target), progress::add);
       progress.finish("");
       tell(target, written);
     }
@@ -169,10 +184,9 @@ final class PutVerb extends Verb {
     }
   }
 
-  private long transfer(
-      InputStream in, String target, CreateOptions options, java.util.function.LongConsumer done)
+  private long transfer(InputStream in, String target, CreateOptions options, LongConsumer done)
       throws IOException {
-    Puts running = java.util.Objects.requireNonNull(puts);
+    Puts running = Objects.requireNonNull(puts);
     return direct
         ? running.putDirectly(in, target, options, done)
         : running.put(in, target, options, force, done);
@@ -189,31 +203,26 @@ final class PutVerb extends Verb {
     return chunkBytes == 0 ? options : options.withChunkBytes(chunkBytes);
   }
 
-  private long putFile(Job job, java.util.function.LongConsumer done) throws IOException {
-    long modified = Files.getLastModifiedTime(job.source()).toMillis();
+  private long putFile(Job job, LongConsumer done) throws IOException {
+    long modified = Files.getLastModifiedTime(job.source).toMillis();
     long written;
-    try (FileChannel channel = FileChannel.open(job.source(), StandardOpenOption.READ);
-        InputStream in = java.nio.channels.Channels.newInputStream(channel)) {
-      written = transfer(in, job.target(), options(mode(job.source())), done);
+    try (FileChannel channel = FileChannel.open(job.source, StandardOpenOption.READ);
+        InputStream in = Channels.newInputStream(channel)) {
+      written = transfer(in, job.target, options(mode(job.source)), done);
     } catch (NoSuchFileException e) {
       throw new LeaseFsException(
-          ErrorCode.NOT_FOUND, job.source() + ": no such local file", "check the name", e);
+          ErrorCode.NOT_FOUND, job.source + ": no such local file", "check the name", e);
     }
     client()
         .setAttributes(
-            job.target(),
+            job.target,
             new MasterApi.Attributes(Optional.empty(), Optional.empty(), Optional.of(modified)));
     return written;
   }
 
   private static int mode(Path path) throws IOException {
     try {
-      Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(path);
-      int mode = 0;
-      for (PosixFilePermission permission : permissions) {
-        mode |= 0400 >> permission.ordinal();
-      }
-      return mode;
+      return LocalModes.toBits(Files.getPosixFilePermissions(path));
     } catch (UnsupportedOperationException e) {
       return 0644;
     }
@@ -224,10 +233,8 @@ final class PutVerb extends Verb {
     List<Job> jobs = new ArrayList<>();
     List<String> refused = new ArrayList<>();
     long total = 0;
-    java.nio.file.FileVisitOption[] visit =
-        followLinks
-            ? new java.nio.file.FileVisitOption[] {java.nio.file.FileVisitOption.FOLLOW_LINKS}
-            : new java.nio.file.FileVisitOption[0];
+    FileVisitOption[] visit =
+        followLinks ? new FileVisitOption[] {FileVisitOption.FOLLOW_LINKS} : new FileVisitOption[0];
     Path top = source.toRealPath();
     try (Stream<Path> walk = Files.walk(top, visit)) {
       for (Path path : (Iterable<Path>) walk.sorted()::iterator) {
@@ -237,7 +244,7 @@ final class PutVerb extends Verb {
           folders.add(path);
         } else if (Files.isRegularFile(path)) {
           long bytes = Files.size(path);
-          jobs.add(new Job(path, below(target, top, path), bytes));
+          jobs.add(new Job(path, below(target, top, path)));
           total += bytes;
         } else if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
           refused.add(path + ": has gone");
@@ -251,15 +258,7 @@ final class PutVerb extends Verb {
           client().mkdir(below(target, top, folder), parents || !folder.equals(top), mode(folder));
     }
     try (Progress progress = progress("put " + target, total)) {
-      Object lock = new Object();
-      runAll(
-          jobs,
-          n -> {
-            synchronized (lock) {
-              progress.add(n);
-            }
-          },
-          refused);
+      refused.addAll(ManyFiles.copy(jobs, progress));
       progress.finish(jobs.size() + " files");
     }
     for (int i = folders.size() - 1; i >= 0; i--) {
@@ -292,25 +291,5 @@ final class PutVerb extends Verb {
   private static String below(String target, Path top, Path path) {
     String relative = top.relativize(path).toString();
     return relative.isEmpty() ? target : (target.equals("/") ? "" : target) + "/" + relative;
-  }
-
-  private void runAll(List<Job> jobs, java.util.function.LongConsumer done, List<String> refused)
-      throws InterruptedException {
-    ExecutorService pool = Executors.newFixedThreadPool(SMALL_FILE_THREADS);
-    try {
-      List<Future<Long>> results = new ArrayList<>();
-      for (Job job : jobs) {
-        results.add(pool.submit(() -> putFile(job, done)));
-      }
-      for (int i = 0; i < results.size(); i++) {
-        try {
-          results.get(i).get();
-        } catch (ExecutionException e) {
-          refused.add(jobs.get(i).source() + ": " + e.getCause().getMessage());
-        }
-      }
-    } finally {
-      pool.shutdownNow();
-    }
   }
 }

@@ -53,7 +53,7 @@ final class RecordVerb extends Verb {
     try (InputStream in =
             source.equals("-") ? streams().in() : Files.newInputStream(Path.of(source));
         RecordAppender appender = open()) {
-      for (byte @Nullable [] record; (record = next(in)) != null; ) {
+      for (byte @Nullable [] record = next(in); record != null; record = next(in)) {
         if (record.length > RecordAppender.MAX_RECORD_BYTES) {
           throw new LeaseFsException(
               ErrorCode.RECORD_TOO_LARGE,

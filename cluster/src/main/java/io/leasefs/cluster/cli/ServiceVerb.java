@@ -4,11 +4,8 @@ import io.leasefs.client.cli.ExitCode;
 import io.leasefs.client.cli.Verb;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /**
  * The services as they show in help and completion. {@code LeaseFsMain} starts them before the

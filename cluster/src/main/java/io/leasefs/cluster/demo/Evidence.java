@@ -23,6 +23,12 @@ public record Evidence(
     List<Found> found,
     List<Copy> copies,
     List<ClusterEvent> events) {
+  /** The file whose appends may go on in a new chunk when the primary falls silent. */
+  public static final String APPENDS = "/demo/appends";
+
+  /** The file whose appends stay in their chunk and wait for its next primary. */
+  public static final String STAYING = "/demo/staying";
+
   /**
    * What was done.
    *

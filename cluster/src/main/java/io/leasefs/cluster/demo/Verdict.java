@@ -170,12 +170,12 @@ public record Verdict(
     for (Acknowledged record : records) {
       files.add(record.file());
       boolean counts =
-          inChunk ? record.chunk().equals(facts.chunk()) : record.file().equals(Demo.APPENDS);
+          inChunk ? record.chunk().equals(facts.chunk()) : record.file().equals(Evidence.APPENDS);
       if (counts) {
         times.add(record.atNanos());
       }
     }
-    if (!inChunk && !files.contains(Demo.APPENDS)) {
+    if (!inChunk && !files.contains(Evidence.APPENDS)) {
       return -1;
     }
     // what was under way at the hit may still be answered: the gap that counts is the longest one

@@ -51,7 +51,7 @@ class VerdictTest {
     event(2, "m1", EventKind.LEASE_EXPIRED, "cs1", 8, 12_600_000_000L, Map.of());
     event(3, "m1", EventKind.LEASE_GRANTED, "cs2", 9, 12_610_000_000L, Map.of());
     event(1, "cs2", EventKind.HOLDER_GRANTED, "cs2", 9, 12_620_000_000L, left(2_900_000_000L));
-    for (String file : List.of(Demo.APPENDS, Demo.STAYING)) {
+    for (String file : List.of(Evidence.APPENDS, Evidence.STAYING)) {
       for (int n = 1; n <= 4; n++) {
         long at = n <= 2 ? n * 4 * SECOND : (10 + n) * SECOND - SECOND / 3;
         acknowledged.add(new Acknowledged(file, 0, n, CHUNK, n <= 2 ? 8 : 9, at));
@@ -117,7 +117,7 @@ class VerdictTest {
   @Test
   void doubledRecordFails() {
     goodFailover();
-    found.add(new Found(Demo.APPENDS, 0, 4, 900));
+    found.add(new Found(Evidence.APPENDS, 0, 4, 900));
     failsWith("more often");
     assertThat(Verdict.of(evidence()).doubled()).isEqualTo(1);
   }
@@ -125,8 +125,8 @@ class VerdictTest {
   @Test
   void refusedRecordThatIsInTheFileFails() {
     goodFailover();
-    found.add(new Found(Demo.APPENDS, 0, 5, 900));
-    refused.add(new Refused(Demo.APPENDS, 0, 5));
+    found.add(new Found(Evidence.APPENDS, 0, 5, 900));
+    refused.add(new Refused(Evidence.APPENDS, 0, 5));
     failsWith("more often");
   }
 
@@ -151,8 +151,8 @@ class VerdictTest {
   @Test
   void acknowledgementByTheOldPrimaryAfterTheNewOneFails() {
     goodFailover();
-    acknowledged.add(new Acknowledged(Demo.STAYING, 1, 1, CHUNK, 8, 14 * SECOND));
-    found.add(new Found(Demo.STAYING, 1, 1, 950));
+    acknowledged.add(new Acknowledged(Evidence.STAYING, 1, 1, CHUNK, 8, 14 * SECOND));
+    found.add(new Found(Evidence.STAYING, 1, 1, 950));
     failsWith("two primaries");
   }
 
@@ -181,7 +181,7 @@ class VerdictTest {
   @Test
   void evidenceOnDiskGivesTheSameVerdict(@TempDir Path folder) throws IOException {
     goodFailover();
-    found.add(new Found(Demo.APPENDS, 0, 4, 900));
+    found.add(new Found(Evidence.APPENDS, 0, 4, 900));
     Evidence evidence = evidence();
     new EvidenceFolder(folder).write(evidence);
     Evidence read = new EvidenceFolder(folder).read();
