@@ -40,7 +40,7 @@ public final class StartupRehearsalMain {
             false,
             Map.of());
     for (List<String> run : RUNS) {
-      int unused = LeaseFsMain.cli(nowhere).run(run.toArray(String[]::new));
+      int _ = LeaseFsMain.cli(nowhere).run(run.toArray(String[]::new));
     }
     System.exit(0);
   }

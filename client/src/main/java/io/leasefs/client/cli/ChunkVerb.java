@@ -74,6 +74,7 @@ final class ChunkVerb extends VerbGroup {
   }
 
   @Command(
+      name = "ls",
       description = "List the chunks of a file.",
       footer = {
         "",
@@ -118,6 +119,7 @@ final class ChunkVerb extends VerbGroup {
   }
 
   @Command(
+      name = "get",
       description = "Show all that the master knows of one chunk.",
       footer = {
         "",
@@ -156,6 +158,7 @@ final class ChunkVerb extends VerbGroup {
   }
 
   @Command(
+      name = "verify",
       description = "Read every replica's bytes from its disk and compare them.",
       footer = {
         "",

@@ -10,6 +10,7 @@ import picocli.CommandLine.Option;
     footer = {"", "Examples:", "  leasefs config view", "  leasefs config view --sources"})
 final class ConfigVerb extends VerbGroup {
   @Command(
+      name = "view",
       description = "Print each setting and its value.",
       footer = {"", "Examples:", "  leasefs config view", "  leasefs config view --sources"})
   static final class View extends Verb {

@@ -12,6 +12,7 @@ import picocli.CommandLine.Parameters;
     footer = {"", "Examples:", "  leasefs context ls", "  leasefs context use mini"})
 final class ContextVerb extends VerbGroup {
   @Command(
+      name = "ls",
       description = "List the contexts.",
       footer = {"", "Examples:", "  leasefs context ls", "  leasefs context ls -o name"})
   static final class Ls extends Verb {
@@ -45,6 +46,7 @@ final class ContextVerb extends VerbGroup {
   }
 
   @Command(
+      name = "use",
       description = "Use this cluster from now on.",
       footer = {"", "Examples:", "  leasefs context use mini", "  leasefs context use prod"})
   static final class Use extends Verb {
@@ -60,6 +62,7 @@ final class ContextVerb extends VerbGroup {
   }
 
   @Command(
+      name = "rm",
       description = "Forget a cluster; nothing in it is touched.",
       footer = {"", "Examples:", "  leasefs context rm mini", "  leasefs context rm old"})
   static final class Rm extends Verb {

@@ -48,6 +48,7 @@ final class LeaseVerb extends VerbGroup {
   }
 
   @Command(
+      name = "ls",
       description = "List the leases that are held.",
       footer = {
         "",
@@ -91,6 +92,7 @@ final class LeaseVerb extends VerbGroup {
   }
 
   @Command(
+      name = "get",
       description = "Show the lease of one chunk.",
       footer = {
         "",
@@ -134,6 +136,7 @@ final class LeaseVerb extends VerbGroup {
   }
 
   @Command(
+      name = "watch",
       description = "Follow what happens to leases.",
       footer = {
         "",
@@ -178,6 +181,7 @@ final class LeaseVerb extends VerbGroup {
   }
 
   @Command(
+      name = "timeline",
       description = "Draw who was primary of a chunk when, and the gaps.",
       footer = {
         "",

@@ -55,6 +55,7 @@ final class NodeVerb extends VerbGroup {
   }
 
   @Command(
+      name = "ls",
       description = "List the chunkservers.",
       footer = {"", "Examples:", "  leasefs node ls", "  leasefs node ls -o wide"})
   static final class Ls extends Verb {
@@ -94,6 +95,7 @@ final class NodeVerb extends VerbGroup {
   }
 
   @Command(
+      name = "get",
       description = "Show one chunkserver.",
       footer = {"", "Examples:", "  leasefs node get cs1", "  leasefs node get cs1 --json"})
   static final class Get extends Verb {
@@ -111,6 +113,7 @@ final class NodeVerb extends VerbGroup {
   }
 
   @Command(
+      name = "drain",
       description = "Move leases and copies away from a chunkserver; it takes no new ones.",
       footer = {
         "",
@@ -139,6 +142,7 @@ final class NodeVerb extends VerbGroup {
   }
 
   @Command(
+      name = "undrain",
       description = "Take a drained chunkserver back.",
       footer = {"", "Examples:", "  leasefs node undrain cs2", "  leasefs node undrain cs2 --json"})
   static final class Undrain extends Verb {
@@ -155,6 +159,7 @@ final class NodeVerb extends VerbGroup {
   }
 
   @Command(
+      name = "rm",
       description = "Forget a dead or drained chunkserver.",
       footer = {"", "Examples:", "  leasefs node rm cs2 --yes", "  leasefs node rm cs2 --dry-run"})
   static final class Rm extends Verb {

@@ -11,6 +11,7 @@ import picocli.CommandLine.Option;
     footer = {"", "Examples:", "  leasefs trash ls", "  leasefs trash empty --yes"})
 final class TrashVerb extends VerbGroup {
   @Command(
+      name = "ls",
       description = "List the trash, newest first.",
       footer = {"", "Examples:", "  leasefs trash ls", "  leasefs trash ls --json"})
   static final class Ls extends Verb {
@@ -37,6 +38,7 @@ final class TrashVerb extends VerbGroup {
   }
 
   @Command(
+      name = "empty",
       description = "Remove what is in the trash for ever.",
       footer = {
         "",

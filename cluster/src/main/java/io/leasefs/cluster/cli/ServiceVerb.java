@@ -11,7 +11,7 @@ import picocli.CommandLine.Parameters;
  * The services as they show in help and completion. {@code LeaseFsMain} starts them before the
  * command line is parsed: they have settings of their own, listed by their own {@code --help}.
  */
-abstract class ServiceVerb extends Verb {
+public abstract class ServiceVerb extends Verb {
   @Parameters(paramLabel = "SETTING", description = "See 'leasefs <service> --help'.")
   private List<String> settings = new ArrayList<>();
 
@@ -29,7 +29,7 @@ abstract class ServiceVerb extends Verb {
         "  leasefs master --id 1 --data /var/lib/leasefs/master",
         "  leasefs master --config conf/master.conf --lease-ttl 5s"
       })
-  static final class MasterVerb extends ServiceVerb {}
+  public static final class MasterVerb extends ServiceVerb {}
 
   @Command(
       description = "Run a chunkserver; its settings are listed by 'leasefs chunkserver --help'.",
@@ -39,5 +39,5 @@ abstract class ServiceVerb extends Verb {
         "  leasefs chunkserver --name cs1 --data /var/lib/leasefs/cs1 --master 127.0.0.1:9800",
         "  leasefs chunkserver --config conf/chunkserver.conf"
       })
-  static final class ChunkServerVerb extends ServiceVerb {}
+  public static final class ChunkServerVerb extends ServiceVerb {}
 }

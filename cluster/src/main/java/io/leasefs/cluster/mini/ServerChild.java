@@ -1,5 +1,6 @@
 package io.leasefs.cluster.mini;
 
+import com.google.common.base.Splitter;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ServerAddress;
@@ -87,7 +88,7 @@ public final class ServerChild {
 
   private static Map<String, String> facts(String line) {
     Map<String, String> facts = new LinkedHashMap<>();
-    for (String word : line.split(" ")) {
+    for (String word : Splitter.on(' ').split(line)) {
       int equals = word.indexOf('=');
       if (equals > 0) {
         facts.put(word.substring(0, equals), word.substring(equals + 1));
