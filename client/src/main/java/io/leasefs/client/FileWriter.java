@@ -226,13 +226,25 @@ public final class FileWriter extends OutputStream {
       seal = Optional.empty();
     }
     try {
-      closedAs = Waits.join(appender.close(seal, endsSession));
+      closedAs = closeOpening();
     } catch (LeaseFsException failed) {
       if (failure == null) {
         failure = failed;
       }
     }
     throwFailure();
+  }
+
+  /** Where another writer has gone on behind our seal, the close is asked for without it. */
+  private FileStatus closeOpening() {
+    try {
+      return Waits.join(appender.close(seal, endsSession));
+    } catch (LeaseFsException failed) {
+      if (seal.isEmpty() || failed.code() != ErrorCode.STALE_VERSION) {
+        throw failed;
+      }
+      return Waits.join(appender.close(Optional.empty(), endsSession));
+    }
   }
 
   /** Gives up: what is not acknowledged may or may not be in the file. Never fails. */

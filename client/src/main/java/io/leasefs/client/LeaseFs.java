@@ -449,12 +449,13 @@ public final class LeaseFs implements AutoCloseable {
   }
 
   /**
-   * Ends all that is under way. Files still open for writing are not flushed; their session runs
-   * out and closes them.
+   * Ends all that is under way: who waits is told so. Files still open for writing are not flushed;
+   * their session runs out and closes them.
    */
   @Override
   public void close() {
     session.stop();
+    router.close();
     openFiles.end();
     edges.network().close();
     scheduler.close();

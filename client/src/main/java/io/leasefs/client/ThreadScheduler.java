@@ -34,6 +34,8 @@ final class ThreadScheduler implements Scheduler, AutoCloseable {
           executor.schedule(() -> run(task), Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
       return () -> future.cancel(false);
     } catch (RejectedExecutionException closed) {
+      // Nobody waits any more: whoever looks again finds the client closed.
+      run(task);
       return () -> {};
     }
   }
@@ -48,6 +50,8 @@ final class ThreadScheduler implements Scheduler, AutoCloseable {
 
   @Override
   public void close() {
-    executor.shutdownNow();
+    for (Runnable waiting : executor.shutdownNow()) {
+      waiting.run();
+    }
   }
 }

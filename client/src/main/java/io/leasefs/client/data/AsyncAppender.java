@@ -7,6 +7,7 @@ import io.leasefs.common.model.FileStatus;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * A file that this process may append to: the client without its blocking face. Any thread; never
@@ -17,6 +18,7 @@ public final class AsyncAppender {
   private final FileWrites writes;
   private final FileStatus status;
   private final long openNumber;
+  private final AtomicBoolean ended = new AtomicBoolean();
 
   AsyncAppender(OpenFiles owner, FileWrites writes, FileStatus status, long openNumber) {
     this.owner = owner;
@@ -55,13 +57,17 @@ public final class AsyncAppender {
   }
 
   /**
-   * Closes this opening; what is still under way is given up by this process.
+   * Closes this opening; what is still under way is given up by this process. May be asked again
+   * where it failed.
    *
    * @param seal of the last chunk, where this writer has sealed it
    * @param endSession true with the last operation of a short-lived process
    */
   public CompletableFuture<FileStatus> close(Optional<ChunkSeal> seal, boolean endSession) {
-    return owner.close(writes, status, openNumber, seal, endSession);
+    if (ended.compareAndSet(false, true)) {
+      writes.end();
+    }
+    return owner.close(status, openNumber, seal, endSession);
   }
 
   /** The state of its file's writing, for traces. */

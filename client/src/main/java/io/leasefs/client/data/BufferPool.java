@@ -4,9 +4,9 @@ import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 
 /**
- * Direct buffers of one size, used again and again: the last returned first, while it is warm in
- * the cache. Keeps a bounded number; more are made when needed and left to the collector. Any
- * thread.
+ * Buffers of one size, used again and again: the last returned first, while it is warm in the
+ * cache. In the heap, for there gRPC takes them with one copy, and direct ones with two. Keeps a
+ * bounded number; more are made when needed and left to the collector. Any thread.
  */
 public final class BufferPool {
   private final int bufferBytes;
@@ -27,7 +27,7 @@ public final class BufferPool {
         return kept;
       }
     }
-    return ByteBuffer.allocateDirect(bufferBytes);
+    return ByteBuffer.allocate(bufferBytes);
   }
 
   /** Gives one back; nobody may use it any more. */

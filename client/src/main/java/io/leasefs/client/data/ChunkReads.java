@@ -7,6 +7,7 @@ import io.leasefs.common.api.ChunkApi.ReadEnd;
 import io.leasefs.common.api.ChunkApi.ReadMode;
 import io.leasefs.common.api.ChunkApi.ReadPart;
 import io.leasefs.common.api.ChunkApi.ReadRequest;
+import io.leasefs.common.api.ChunkApi.Sink;
 import io.leasefs.common.api.Frame;
 import io.leasefs.common.checksum.Crc32c;
 import io.leasefs.common.edge.Scheduler;
@@ -149,7 +150,7 @@ public final class ChunkReads {
     }
 
     /** One replica asked. What it sends after it was left is dropped. */
-    private final class Attempt {
+    private final class Attempt implements Sink<ReadPart> {
       private final Location location;
       private boolean left;
       private boolean heard;
@@ -172,7 +173,7 @@ public final class ChunkReads {
         watch();
         CompletableFuture<ReadEnd> end;
         try {
-          end = edges.network().chunkServer(location.address()).read(request, this::part);
+          end = edges.network().chunkServer(location.address()).read(request, this);
         } catch (LeaseFsException refused) {
           failed(refused);
           return;
@@ -201,6 +202,11 @@ public final class ChunkReads {
         }
       }
 
+      @Override
+      public synchronized boolean isOpen() {
+        return !left;
+      }
+
       private synchronized boolean leave() {
         if (left) {
           return false;
@@ -211,7 +217,8 @@ public final class ChunkReads {
       }
 
       /** Checks and copies; a bad piece ends the attempt with all good bytes before it kept. */
-      private void part(ReadPart part) {
+      @Override
+      public void accept(ReadPart part) {
         long badPiece;
         synchronized (this) {
           if (left) {

@@ -112,6 +112,7 @@ final class FileWrites
           if (timer != null) {
             timer.cancel();
           }
+          carryOut(core.abandoned(closedFailure(), now()));
           core.chunkNow().ifPresent(streams::forget);
         });
   }

@@ -104,12 +104,7 @@ public final class OpenFiles {
   }
 
   CompletableFuture<FileStatus> close(
-      FileWrites writes,
-      FileStatus status,
-      long openNumber,
-      Optional<ChunkSeal> seal,
-      boolean endSession) {
-    writes.end();
+      FileStatus status, long openNumber, Optional<ChunkSeal> seal, boolean endSession) {
     boolean last = endSession && count() == 0;
     return router.change(
         "close " + status.path(),

@@ -377,6 +377,12 @@ public final class WriteCore<T> {
     return finish(now);
   }
 
+  /** Nobody writes any more: what is under way is given up. */
+  public List<WriteAction<T>> abandoned(LeaseFsException why, long now) {
+    failAll(why);
+    return finish(now);
+  }
+
   /** Time has passed. */
   public List<WriteAction<T>> tick(long now) {
     giveUpLate(now);

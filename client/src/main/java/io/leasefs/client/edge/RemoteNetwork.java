@@ -10,9 +10,9 @@ import io.leasefs.common.rpc.RemoteMaster;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The real network: a connection per address, all carried by one thread. Any thread. */
+/** The real network: a connection per address, all carried by two threads. Any thread. */
 public final class RemoteNetwork implements Network {
-  private final Channels channels = new Channels("leasefs-client", 1);
+  private final Channels channels = new Channels("leasefs-client", 2);
   private final Map<ServerAddress, RemoteMaster> masters = new ConcurrentHashMap<>();
   private final Map<ServerAddress, RemoteChunkServer> chunkServers = new ConcurrentHashMap<>();
   private final long callTimeoutNanos;

@@ -36,6 +36,7 @@ public final class MasterRouter {
   private final long timeoutNanos;
   private final RequestIds ids;
   private volatile ServerAddress current;
+  private volatile boolean closed;
   private @Nullable CompletableFuture<Greeting> greeting;
 
   /**
@@ -123,6 +124,11 @@ public final class MasterRouter {
     return result;
   }
 
+  /** Nothing is asked any more; who waits for an answer is told so at its next attempt. */
+  public void close() {
+    closed = true;
+  }
+
   private <T> CompletableFuture<T> start(
       String what, long waitNanos, Function<ServerAddress, CompletableFuture<T>> attempt) {
     Request<T> request = new Request<>(what, waitNanos, attempt);
@@ -147,6 +153,10 @@ public final class MasterRouter {
     }
 
     void next() {
+      if (closed) {
+        result.completeExceptionally(closedFailure());
+        return;
+      }
       ServerAddress asked = current;
       long left = deadline - edges.clock().nanos();
       CompletableFuture<T> answer;
@@ -187,6 +197,10 @@ public final class MasterRouter {
 
     private void failed(ServerAddress asked, LeaseFsException failure) {
       failures++;
+      if (closed) {
+        result.completeExceptionally(closedFailure());
+        return;
+      }
       if (!policy.asksAgain(failure.code(), failures)) {
         result.completeExceptionally(failure);
         return;
@@ -201,6 +215,10 @@ public final class MasterRouter {
       } else {
         edges.scheduler().after(pause, this::next);
       }
+    }
+
+    private LeaseFsException closedFailure() {
+      return new LeaseFsException(ErrorCode.INVALID_ARGUMENT, what + ": the client is closed");
     }
 
     private LeaseFsException givenUp(ServerAddress asked, LeaseFsException failure) {
