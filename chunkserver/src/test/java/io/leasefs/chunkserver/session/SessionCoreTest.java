@@ -1,0 +1,322 @@
+package io.leasefs.chunkserver.session;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasefs.common.api.Heartbeat;
+import io.leasefs.common.api.Heartbeat.LeaseName;
+import io.leasefs.common.api.Heartbeat.Status;
+import io.leasefs.common.api.Registration;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.lease.LeaseTerms;
+import io.leasefs.common.model.ChunkHandle;
+import io.leasefs.common.model.ChunkSpec;
+import io.leasefs.common.model.Configuration;
+import io.leasefs.common.model.DiskId;
+import io.leasefs.common.model.Durability;
+import io.leasefs.common.model.Endpoints;
+import io.leasefs.common.model.FileId;
+import io.leasefs.common.model.LeaseGrant;
+import io.leasefs.common.model.Member;
+import io.leasefs.common.model.ReplicaId;
+import io.leasefs.common.model.ServerAddress;
+import io.leasefs.common.model.ServerId;
+import io.leasefs.common.model.SessionId;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class SessionCoreTest {
+  private static final long MILLI = 1_000_000;
+  private static final LeaseTerms TERMS = LeaseTerms.ofTtl(2_000 * MILLI);
+  private static final ServerId SELF = new ServerId("cs1");
+  private static final ServerAddress M1 = ServerAddress.parse("m1:1");
+  private static final ServerAddress M2 = ServerAddress.parse("m2:1");
+  private static final Endpoints HERE = Endpoints.of(ServerAddress.parse("cs1:1"));
+  private static final ChunkHandle CHUNK = new ChunkHandle(0x51c);
+
+  private final SessionCore core =
+      new SessionCore(
+          new SessionCore.Identity(
+              SELF,
+              "r1",
+              "boot",
+              List.of(new DiskId("d1")),
+              List.of(M1, M2)),
+          "",
+          0);
+  private long now = 1_000 * MILLI;
+  private long responseNumber;
+  private final List<SessionAction> done = new ArrayList<>();
+
+  private void step(SessionEvent event) {
+    List<SessionAction> actions = core.step(event, now);
+    done.addAll(actions);
+  }
+
+  private <T extends SessionAction> List<T> all(Class<T> type) {
+    return done.stream().filter(type::isInstance).map(type::cast).toList();
+  }
+
+  private <T extends SessionAction> T last(Class<T> type) {
+    return all(type).getLast();
+  }
+
+  private Heartbeat.Request lastSent() {
+    return last(SessionAction.Send.class).request();
+  }
+
+  private void pass(long millis) {
+    now += millis * MILLI;
+    step(new SessionEvent.Woken());
+  }
+
+  private void connect() {
+    step(new SessionEvent.Start(HERE, List.of()));
+    step(new SessionEvent.IncarnationRaised(7, 99));
+    step(new SessionEvent.Registered(last(SessionAction.Register.class).attempt(), registered()));
+    step(new SessionEvent.Collected(List.of()));
+    pass(3);
+    answer(Status.OK);
+  }
+
+  private static Registration.Response registered() {
+    return new Registration.Response(
+        "cluster",
+        1,
+        new SessionId(40),
+        0,
+        TERMS.ttlNanos(),
+        TERMS.heartbeatNanos(),
+        TERMS.rpcTimeoutNanos(),
+        TERMS.driftPpm(),
+        TERMS.readingErrorNanos(),
+        TERMS.guardNanos(),
+        TERMS.stallNanos());
+  }
+
+  private void answer(Status status) {
+    answer(0, status, Optional.empty(), List.of());
+  }
+
+  private void answer(
+      long term, Status status, Optional<ServerAddress> hint, List<LeaseGrant> grants) {
+    step(
+        new SessionEvent.Answered(
+            last(SessionAction.Connect.class).connection(),
+            new Heartbeat.Response(
+                "cluster",
+                term,
+                new ServerId("m1"),
+                ++responseNumber,
+                lastSent().sequence(),
+                status,
+                hint,
+                TERMS.ttlNanos(),
+                grants,
+                List.of(),
+                List.of(),
+                0,
+                List.of())));
+  }
+
+  private static LeaseGrant grant(long version) {
+    Member self = new Member(SELF, new DiskId("d1"), new ReplicaId(9));
+    return new LeaseGrant(
+        new ChunkSpec(CHUNK, new FileId(3), 1 << 20, Durability.REPLICATED),
+        11,
+        new Configuration(version, Optional.of(SELF), List.of(self), 0),
+        Map.of());
+  }
+
+  @Test
+  void registersOnlyWithAnIncarnationThatIsOnTheDisk() {
+    step(new SessionEvent.Start(HERE, List.of()));
+    assertThat(done).contains(new SessionAction.RaiseIncarnation());
+    assertThat(all(SessionAction.Register.class)).isEmpty();
+
+    step(new SessionEvent.IncarnationRaised(7, 99));
+    assertThat(last(SessionAction.Register.class).request().incarnation()).isEqualTo(7);
+  }
+
+  @Test
+  void retryOfARegistrationRepeatsIncarnationAndNonceAtTheNextMaster() {
+    step(new SessionEvent.Start(HERE, List.of()));
+    step(new SessionEvent.IncarnationRaised(7, 99));
+    SessionAction.Register first = last(SessionAction.Register.class);
+    step(
+        new SessionEvent.RegistrationFailed(
+            first.attempt(), ErrorCode.UNREACHABLE, Optional.empty(), "refused"));
+    SessionAction.Register second = last(SessionAction.Register.class);
+    assertThat(second.master()).isEqualTo(M2).isNotEqualTo(first.master());
+    assertThat(second.request()).isEqualTo(first.request());
+  }
+
+  @Test
+  void pausesGrowAfterARoundOfSilentMasters() {
+    step(new SessionEvent.Start(HERE, List.of()));
+    step(new SessionEvent.IncarnationRaised(7, 99));
+    for (int i = 0; i < 2; i++) {
+      step(
+          new SessionEvent.RegistrationFailed(
+              last(SessionAction.Register.class).attempt(),
+              ErrorCode.UNREACHABLE,
+              Optional.empty(),
+              "refused"));
+    }
+    int tries = all(SessionAction.Register.class).size();
+    assertThat(last(SessionAction.WakeAt.class).nanos()).isGreaterThan(now);
+    pass(1_000);
+    assertThat(all(SessionAction.Register.class)).hasSize(tries + 1);
+  }
+
+  @Test
+  void heartbeatGoesOutEveryIntervalAndCarriesTheFullReportUntilItIsAnswered() {
+    connect();
+    assertThat(lastSent().fullReport()).isTrue();
+    int sent = all(SessionAction.Send.class).size();
+    pass(199);
+    assertThat(all(SessionAction.Send.class)).hasSize(sent);
+    pass(1);
+    assertThat(all(SessionAction.Send.class)).hasSize(sent + 1);
+    assertThat(lastSent().fullReport()).isFalse();
+  }
+
+  @Test
+  void newsGoOutAtOnceAndAreRepeatedUntilARequestThatHadThemIsAnswered() {
+    connect();
+    now += 50 * MILLI;
+    step(new SessionEvent.Told(new News.Released(new LeaseName(CHUNK, 4))));
+    assertThat(lastSent().released()).containsExactly(new LeaseName(CHUNK, 4));
+
+    pass(200);
+    assertThat(lastSent().released()).containsExactly(new LeaseName(CHUNK, 4));
+    answer(Status.OK);
+    pass(200);
+    assertThat(lastSent().released()).isEmpty();
+  }
+
+  @Test
+  void answerToAnEarlierRequestDoesNotSettleNews() {
+    connect();
+    pass(200);
+    Heartbeat.Request before = lastSent();
+    step(new SessionEvent.Told(new News.Released(new LeaseName(CHUNK, 4))));
+    pass(3);
+    assertThat(lastSent().released()).hasSize(1);
+    step(
+        new SessionEvent.Answered(
+            last(SessionAction.Connect.class).connection(),
+            new Heartbeat.Response(
+                "cluster",
+                0,
+                new ServerId("m1"),
+                ++responseNumber,
+                before.sequence(),
+                Status.OK,
+                Optional.empty(),
+                TERMS.ttlNanos(),
+                List.of(),
+                List.of(),
+                List.of(),
+                0,
+                List.of())));
+    pass(200);
+    assertThat(lastSent().released()).hasSize(1);
+  }
+
+  @Test
+  void higherTermIsOnTheDiskBeforeItsResponseIsObeyed() {
+    connect();
+    pass(200);
+    answer(5, Status.OK, Optional.empty(), List.of(grant(8)));
+    assertThat(done).contains(new SessionAction.StoreTerm(5));
+    assertThat(all(SessionAction.Granted.class)).isEmpty();
+
+    step(new SessionEvent.TermStored(5));
+    assertThat(all(SessionAction.Granted.class)).hasSize(1);
+    pass(200);
+    assertThat(lastSent().highestTerm()).isEqualTo(5);
+    assertThat(lastSent().heldInFull()).isPresent();
+  }
+
+  @Test
+  void responseOfALowerTermIsDropped() {
+    connect();
+    pass(200);
+    answer(5, Status.OK, Optional.empty(), List.of());
+    step(new SessionEvent.TermStored(5));
+    pass(200);
+    answer(4, Status.UNKNOWN_SESSION, Optional.empty(), List.of(grant(8)));
+    assertThat(all(SessionAction.Granted.class)).isEmpty();
+    assertThat(all(SessionAction.RaiseIncarnation.class)).hasSize(1);
+  }
+
+  @Test
+  void unknownSessionEndsAllLeasesAndRaisesTheIncarnation() {
+    connect();
+    pass(200);
+    answer(0, Status.OK, Optional.empty(), List.of(grant(8)));
+    pass(200);
+    answer(Status.UNKNOWN_SESSION);
+    assertThat(all(SessionAction.Over.class))
+        .extracting(SessionAction.Over::lease)
+        .containsExactly(new LeaseName(CHUNK, 8));
+    assertThat(all(SessionAction.RaiseIncarnation.class)).hasSize(2);
+  }
+
+  @Test
+  void silentMasterIsLeftAfterTheRpcTimeout() {
+    connect();
+    pass(200);
+    int connections = all(SessionAction.Connect.class).size();
+    now += TERMS.rpcTimeoutNanos();
+    step(new SessionEvent.Woken());
+    assertThat(all(SessionAction.Connect.class)).hasSize(connections + 1);
+    assertThat(last(SessionAction.Connect.class).master()).isEqualTo(M2);
+  }
+
+  @Test
+  void hintOfAFollowerIsTakenButNotRoundAndRound() {
+    connect();
+    for (int i = 0; i < 20; i++) {
+      pass(3);
+      if (core.isConnected()) {
+        answer(0, Status.NOT_LEADER, Optional.of(i % 2 == 0 ? M2 : M1), List.of());
+      }
+    }
+    assertThat(all(SessionAction.Connect.class).size()).isBetween(3, 12);
+  }
+
+  @Test
+  void stoppingGivesAllLeasesBackInTheLastHeartbeat() {
+    connect();
+    pass(200);
+    answer(0, Status.OK, Optional.empty(), List.of(grant(8)));
+    now += 50 * MILLI;
+    step(new SessionEvent.Stop());
+    assertThat(lastSent().released()).containsExactly(new LeaseName(CHUNK, 8));
+    assertThat(all(SessionAction.Stopped.class)).isEmpty();
+    answer(Status.OK);
+    assertThat(done).contains(new SessionAction.Stopped(true));
+  }
+
+  @Test
+  void stoppingDoesNotWaitForASilentMaster() {
+    connect();
+    pass(200);
+    answer(0, Status.OK, Optional.empty(), List.of(grant(8)));
+    step(new SessionEvent.Stop());
+    pass(150);
+    assertThat(done).contains(new SessionAction.Stopped(false));
+  }
+
+  @Test
+  void lateWakeUpIsSeenAsAPause() {
+    connect();
+    pass(1_500);
+    assertThat(all(SessionAction.PauseSeen.class)).hasSize(1);
+    assertThat(lastSent().pausesSeen()).isEqualTo(1);
+  }
+}
