@@ -53,8 +53,7 @@ public final class Pump<T, R> {
    * @param executor runs it; may wait for the disk
    * @param future completed by this pump
    */
-  public Pump(
-      Executor executor, Source<T, R> source, Sink<T> sink, CompletableFuture<R> future) {
+  public Pump(Executor executor, Source<T, R> source, Sink<T> sink, CompletableFuture<R> future) {
     this.executor = executor;
     this.source = source;
     this.sink = sink;

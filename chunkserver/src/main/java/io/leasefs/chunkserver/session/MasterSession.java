@@ -184,13 +184,13 @@ public final class MasterSession {
         register.attempt());
     var _ =
         master(register.master())
-        .register(register.request())
-        .whenComplete(
-            (response, failure) ->
-                post(
-                    failure == null
-                        ? new SessionEvent.Registered(register.attempt(), response)
-                        : failed(register.attempt(), failure)));
+            .register(register.request())
+            .whenComplete(
+                (response, failure) ->
+                    post(
+                        failure == null
+                            ? new SessionEvent.Registered(register.attempt(), response)
+                            : failed(register.attempt(), failure)));
   }
 
   private static SessionEvent failed(long attempt, Throwable failure) {

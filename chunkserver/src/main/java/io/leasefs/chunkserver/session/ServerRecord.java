@@ -26,8 +26,7 @@ import java.util.regex.Pattern;
 public final class ServerRecord {
   private static final String NAME = "server";
   private static final Pattern FORM =
-      Pattern.compile(
-          "(term: (\\d{1,19})\ncluster: (\\S*)\n)crc32c: ([0-9a-f]{8})\n");
+      Pattern.compile("(term: (\\d{1,19})\ncluster: (\\S*)\n)crc32c: ([0-9a-f]{8})\n");
 
   private final Disk disk;
   private long term;
@@ -87,8 +86,7 @@ public final class ServerRecord {
   }
 
   private void write(long newTerm, String newCluster) throws IOException {
-    String body =
-        "term: " + newTerm + "\ncluster: " + newCluster + "\n";
+    String body = "term: " + newTerm + "\ncluster: " + newCluster + "\n";
     String text = body + "crc32c: " + crc(body) + "\n";
     String sibling = NAME + ".new";
     disk.delete(sibling);
@@ -101,7 +99,6 @@ public final class ServerRecord {
   }
 
   private static String crc(String body) {
-    return String.format(
-        "%08x", Crc32c.of(ByteBuffer.wrap(body.getBytes(StandardCharsets.UTF_8))));
+    return String.format("%08x", Crc32c.of(ByteBuffer.wrap(body.getBytes(StandardCharsets.UTF_8))));
   }
 }

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A chunkserver's session with the masters (protocol, sections 1 and 2): registers an incarnation
- * that is on the disk, sends a heartbeat every h and whenever there is news, goes from one master to
- * the next until one answers, and takes in what they answer.
+ * that is on the disk, sends a heartbeat every h and whenever there is news, goes from one master
+ * to the next until one answers, and takes in what they answer.
  *
  * <p>Pure. Times are nanoseconds of the holder's clock. Stepped by the session's executor alone.
  */
@@ -90,8 +90,10 @@ public final class SessionCore {
   private Phase phase = Phase.NEW;
   private String clusterId;
   private long incarnation;
+
   /** Of the registration under way; 0 where the raised incarnation is not on the disk. */
   private long nonce;
+
   private boolean registered;
   private SessionId session = new SessionId(0);
   private LeaseTerms terms = LeaseTerms.ofTtl(10_000_000_000L);
@@ -155,8 +157,7 @@ public final class SessionCore {
    * @param clusterId empty where the server has never joined one
    * @param storedTerm the highest term on the disk
    */
-  public SessionCore(
-      Identity identity, String clusterId, long storedTerm) {
+  public SessionCore(Identity identity, String clusterId, long storedTerm) {
     this.identity = identity;
     this.clusterId = clusterId;
     this.term = storedTerm;
@@ -539,8 +540,7 @@ public final class SessionCore {
     }
     for (HeldLeases.Granted granted : outcome.granted()) {
       actions.add(
-          new SessionAction.Granted(
-              granted.grant(), granted.validity(), known.endNanos() - now));
+          new SessionAction.Granted(granted.grant(), granted.validity(), known.endNanos() - now));
     }
     int held = known.heldInFull().size();
     if (response.ttlNanos() > 0 && held > 0) {

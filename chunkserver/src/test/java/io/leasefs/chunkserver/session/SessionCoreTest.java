@@ -38,12 +38,7 @@ class SessionCoreTest {
 
   private final SessionCore core =
       new SessionCore(
-          new SessionCore.Identity(
-              SELF,
-              "r1",
-              "boot",
-              List.of(new DiskId("d1")),
-              List.of(M1, M2)),
+          new SessionCore.Identity(SELF, "r1", "boot", List.of(new DiskId("d1")), List.of(M1, M2)),
           "",
           0);
   private long now = 1_000 * MILLI;

@@ -15,7 +15,8 @@ public final class TimerThread implements Scheduler, AutoCloseable {
   private final ScheduledThreadPoolExecutor executor;
 
   public TimerThread(String name) {
-    executor = new ScheduledThreadPoolExecutor(1, Thread.ofPlatform().daemon().name(name).factory());
+    executor =
+        new ScheduledThreadPoolExecutor(1, Thread.ofPlatform().daemon().name(name).factory());
     executor.setRemoveOnCancelPolicy(true);
     executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
   }
