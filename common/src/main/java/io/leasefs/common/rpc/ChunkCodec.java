@@ -328,6 +328,7 @@ final class ChunkCodec {
         .setChunkLength(value.chunkLength())
         .setDetail(value.detail())
         .addAllChecksums(checksums(value.checksums()))
+        .setPayloadBytes(value.payloadBytes())
         .build();
   }
 
@@ -344,7 +345,8 @@ final class ChunkCodec {
         value.getChunkLength(),
         value.getDetail(),
         checksums(value.getChecksumsList()),
-        payload);
+        payload,
+        value.getPayloadBytes());
   }
 
   static Envelope<PeerHeaderProto> introduction(

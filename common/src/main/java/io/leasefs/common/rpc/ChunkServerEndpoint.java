@@ -37,7 +37,7 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 public final class ChunkServerEndpoint extends RpcService {
   static final long STREAM_BYTES = 8L << 20;
-  static final long TOTAL_BYTES = 64L << 20;
+  static final long TOTAL_BYTES = 32L << 20;
   private static final int MAX_MESSAGE_BYTES = 4 << 20;
   private static final int MIN_FRAME_BYTES = 1 << 10; // what a frame without payload counts as
 

@@ -1,6 +1,7 @@
 package io.leasefs.common.rpc;
 
 import com.google.common.collect.MapMaker;
+import io.netty.util.internal.PlatformDependent;
 import java.nio.ByteBuffer;
 import java.util.Map;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -32,15 +33,23 @@ public final class PayloadPool {
   private static final int LARGE_BYTES = 1 << 20;
   private static final long SHARED_IDLE_BYTES = 32L << 20;
 
-  static final PayloadPool SHARED = new PayloadPool(SHARED_IDLE_BYTES);
+  // The rest of the direct memory is Netty's. To run into its limit would cost half a second of
+  // garbage collections each time.
+  static final PayloadPool SHARED =
+      new PayloadPool(SHARED_IDLE_BYTES, PlatformDependent.maxDirectMemory() / 4);
 
   // by identity, weakly: a buffer that is forgotten takes its row with it
   private final Map<ByteBuffer, ByteBuffer> lent = new MapMaker().weakKeys().makeMap();
   private final ArrayBlockingQueue<ByteBuffer> small;
   private final ArrayBlockingQueue<ByteBuffer> large;
+  private final long maxLent;
 
-  /** Keeps about this many bytes at most while they are not used, a quarter in small buffers. */
-  PayloadPool(long maxIdleBytes) {
+  /**
+   * Keeps about {@code maxIdleBytes} at most while they are not used, a quarter in small buffers,
+   * and lends about {@code maxLentBytes}.
+   */
+  PayloadPool(long maxIdleBytes, long maxLentBytes) {
+    this.maxLent = maxLentBytes / LARGE_BYTES;
     this.small = new ArrayBlockingQueue<>((int) Math.max(1, maxIdleBytes / 4 / SMALL_BYTES));
     this.large = new ArrayBlockingQueue<>((int) Math.max(1, maxIdleBytes * 3 / 4 / LARGE_BYTES));
   }
@@ -55,7 +64,7 @@ public final class PayloadPool {
 
   /** An empty buffer with room for exactly {@code length} bytes. */
   ByteBuffer take(int length) {
-    if (length <= HEAP_BYTES || length > LARGE_BYTES) {
+    if (length <= HEAP_BYTES || length > LARGE_BYTES || lent.size() >= maxLent) {
       return ByteBuffer.allocate(length);
     }
     boolean isSmall = length <= SMALL_BYTES;

@@ -61,13 +61,20 @@ final class ServedRead<Q, P, E, H extends MessageLite> extends ServerCall.Listen
       }
       waitingBytes = call.isReady() ? 0 : waitingBytes + message.payloadBytes();
       if (waitingBytes <= MAX_WAITING_BYTES) {
-        call.sendMessage(message);
-        return;
+        try {
+          call.sendMessage(message);
+          return;
+        } catch (OutOfMemoryError e) {
+          // Netty's direct memory is used up; that must not cost more than this read
+          waitingBytes = -1;
+        }
       }
     }
-    fail(
-        new LeaseFsException(
-            ErrorCode.BUSY, kind.name() + " was cut: parts were pushed to a reader that is slow"));
+    String why =
+        waitingBytes < 0
+            ? "there is no memory left for its parts"
+            : "parts were pushed to a reader that is slow";
+    fail(new LeaseFsException(ErrorCode.BUSY, kind.name() + " was cut: " + why));
   }
 
   @Override

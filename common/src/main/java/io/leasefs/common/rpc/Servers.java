@@ -24,11 +24,11 @@ import java.util.logging.Logger;
  * on at once, and a call so costs no change of thread. An implementation that has to block must
  * start a thread of its own.
  *
- * <p>What a peer can make us hold is bounded: {@value #WINDOW_BYTES} bytes per connection that
- * nobody has asked for, {@value #MAX_CALLS} calls per connection, and the limits of each service.
+ * <p>What a peer can make us hold is bounded: {@value #WINDOW_BYTES} bytes per call that nobody has
+ * asked for, {@value #MAX_CALLS} calls per connection, and the limits of each service.
  */
 public final class Servers implements AutoCloseable {
-  static final int WINDOW_BYTES = 1 << 20;
+  static final int WINDOW_BYTES = 256 << 10;
   static final int MAX_CALLS = 1024;
   private static final long KEEP_ALIVE_SECONDS = 10;
   private static final long KEEP_ALIVE_TIMEOUT_SECONDS = 5;

@@ -42,7 +42,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 class ProtoCodecTest {
-  private static final PayloadPool POOL = new PayloadPool(4 << 20);
+  private static final PayloadPool POOL = new PayloadPool(4 << 20, 8 << 20);
 
   /** A type, and a way of its values over the wire and back. */
   record RoundTrip<T>(Class<T> type, UnaryOperator<T> way) {
