@@ -14,6 +14,11 @@ public final class Crc32c {
   /** {@code POWERS[k]} is x^(2^k) modulo the polynomial, bit-reversed. */
   private static final int[] POWERS = powers();
 
+  /** The length that is combined most often: a whole piece or block. */
+  private static final int PIECE = 1 << 16;
+
+  private static final int PIECE_SHIFT = shift(PIECE);
+
   private Crc32c() {}
 
   /** Of the remaining bytes; the position does not move. */
@@ -28,7 +33,8 @@ public final class Crc32c {
     if (lengthB < 0) {
       throw new IllegalArgumentException("negative length: " + lengthB);
     }
-    return multiply(shift(lengthB), crcA) ^ crcB;
+    int shift = lengthB == PIECE ? PIECE_SHIFT : shift(lengthB);
+    return multiply(shift, crcA) ^ crcB;
   }
 
   /** x^(8 * bytes) modulo the polynomial. */

@@ -36,6 +36,12 @@ public interface Disk {
   /** Makes creations, renames and deletions in this folder durable. */
   void forceFolder(String folder) throws IOException;
 
+  /**
+   * Makes everything that was written to this disk before the call durable: contents, lengths and
+   * names. Cheaper than forcing many files one by one.
+   */
+  void forceAll() throws IOException;
+
   /** Bytes that may still be written. */
   long freeBytes() throws IOException;
 

@@ -120,6 +120,15 @@ public final class LocalDisk implements Disk {
   }
 
   @Override
+  public void forceAll() throws IOException {
+    try {
+      FileSystemSync.sync(root);
+    } catch (IOException e) {
+      throw named("force all", root, e);
+    }
+  }
+
+  @Override
   public long freeBytes() throws IOException {
     return store().getUsableSpace();
   }

@@ -36,7 +36,8 @@ public final class SimulatedDisk implements Disk {
     DELETE,
     CREATE_FOLDER,
     LIST,
-    FORCE_FOLDER
+    FORCE_FOLDER,
+    FORCE_ALL
   }
 
   /** Called before each operation, outside the disk's lock; may throw, wait or let time pass. */
@@ -298,6 +299,24 @@ public final class SimulatedDisk implements Disk {
         }
       }
       namings.removeIf(naming -> naming.folder().equals(folder));
+    }
+  }
+
+  @Override
+  public void forceAll() throws IOException {
+    hook.before(Operation.FORCE_ALL, "");
+    synchronized (this) {
+      change("force all", "");
+      for (Map.Entry<String, SimulatedContent> file : files.entrySet()) {
+        try {
+          failWhereAsked("force all", file.getKey());
+        } catch (IOException e) {
+          file.getValue().failForce(random);
+          throw e;
+        }
+      }
+      files.values().forEach(SimulatedContent::force);
+      settleNames();
     }
   }
 

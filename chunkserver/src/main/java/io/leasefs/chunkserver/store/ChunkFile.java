@@ -1,0 +1,537 @@
+package io.leasefs.chunkserver.store;
+
+import io.leasefs.chunkserver.replica.ReplicaImage.Snapshot;
+import io.leasefs.chunkserver.store.JournalCodec.Watermark;
+import io.leasefs.chunkserver.store.JournalRecord.Applied;
+import io.leasefs.chunkserver.store.JournalRecord.Checkpoint;
+import io.leasefs.chunkserver.store.JournalRecord.Mutated;
+import io.leasefs.chunkserver.store.JournalRecord.Promised;
+import io.leasefs.chunkserver.store.JournalRecord.Standing;
+import io.leasefs.common.api.Heartbeat.Certainty;
+import io.leasefs.common.api.Mutation;
+import io.leasefs.common.api.MutationKind;
+import io.leasefs.common.edge.Disk;
+import io.leasefs.common.edge.DiskFile;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.NavigableSet;
+import java.util.TreeSet;
+
+/**
+ * The two files of one chunk, and what is known of them: the writer's side. All methods belong to
+ * the chunk's {@link ActionQueue} (or to recovery before it), but for {@link #content}, which any
+ * thread may read. Errors are {@link IOException}; after one the files must not be written any
+ * more.
+ */
+final class ChunkFile {
+  /** Above this the journal is compacted when the chunk is idle or sealed. */
+  static final long SMALL_JOURNAL = 64 << 10;
+
+  private final Disk disk;
+  private final OpenFiles openFiles;
+  private final JournalHeader header;
+  private final ChunkNames names;
+  private final DiskFile data;
+  private Journal journal;
+  private final ChunkContent content;
+
+  /** Records above the content's serial, in order. */
+  private final ArrayDeque<Pending> pending = new ArrayDeque<>();
+
+  /** Serial of the checkpoint; where the record {@code base + 1 + i} is in the journal. */
+  private long base;
+
+  private LongList positions = new LongList();
+
+  private long promised;
+  private Certainty certainty;
+  private boolean learner;
+  private long lastSerial;
+  private long tailLength;
+
+  /** No byte of the chunk has been at or above this since the checkpoint. */
+  private long committedReach;
+
+  /** An in-place byte above a journalled cut would be cut by its redo. */
+  private boolean cutSinceCheckpoint;
+
+  /** False for a new chunk until its folder has been forced. */
+  private boolean namesDurable = true;
+
+  ChunkFile(
+      Disk disk,
+      OpenFiles openFiles,
+      JournalHeader header,
+      DiskFile data,
+      Journal journal,
+      ChunkContent content,
+      Standing standing,
+      long promised,
+      Snapshot base) {
+    this.disk = disk;
+    this.openFiles = openFiles;
+    this.header = header;
+    this.names = new ChunkNames(header.spec().handle());
+    this.data = data;
+    this.journal = journal;
+    this.content = content;
+    this.certainty = standing.certainty();
+    this.learner = standing.learner();
+    this.promised = promised;
+    this.base = base.serial();
+    this.lastSerial = base.serial();
+    this.tailLength = base.lengthBytes();
+    this.committedReach = base.lengthBytes();
+  }
+
+  JournalHeader header() {
+    return header;
+  }
+
+  ChunkContent content() {
+    return content;
+  }
+
+  DiskFile data() {
+    return data;
+  }
+
+  Journal journal() {
+    return journal;
+  }
+
+  long lastSerial() {
+    return lastSerial;
+  }
+
+  Standing standing() {
+    return new Standing(certainty, learner);
+  }
+
+  long promised() {
+    return promised;
+  }
+
+  /** True where the journal is worth compacting although the chunk is in use. */
+  boolean journalIsLarge() {
+    return journal.end() > Math.max(tailLength, 16 * SMALL_JOURNAL);
+  }
+
+  // ---------------------------------------------------------------- records
+
+  /**
+   * True where payload at this offset may go straight into the data file: no byte has been there
+   * since the checkpoint, none is pending, and no truncation either.
+   */
+  private boolean fitsInPlace(Mutation mutation) {
+    return mutation.payloadBytes() > 0
+        && (mutation.kind() == MutationKind.APPEND || mutation.kind() == MutationKind.WRITE)
+        && mutation.offset() == tailLength
+        && mutation.offset() >= reach()
+        && !cutSinceCheckpoint;
+  }
+
+  private long reach() {
+    // tailLength only grows but by TRUNCATE, which switches in-place writes off, and by cut
+    return Math.max(committedReach, tailLength);
+  }
+
+  /** Collects records and their payloads; data is written before its records. */
+  final class Appender {
+    private final Journal.Batch batch;
+    private final ByteBuffer scratch;
+    private final List<ByteBuffer> payloads = new ArrayList<>();
+    private long payloadsAt;
+    private long payloadsEnd;
+    private int encoded;
+    private boolean wroteData;
+
+    Appender(ByteBuffer scratch) {
+      this.scratch = scratch;
+      this.batch = journal.batch(scratch);
+    }
+
+    /** True where a payload has been written to the data file. */
+    boolean wroteData() {
+      return wroteData;
+    }
+
+    /** Adds a mutation; its payload must stay as it is until {@link #flush}. */
+    void add(Mutation mutation) throws IOException {
+      if (mutation.serial() != lastSerial + 1) {
+        throw new IllegalStateException(
+            "serial " + mutation.serial() + " after " + lastSerial + " in " + names.journal());
+      }
+      ByteBuffer payload = mutation.payload();
+      int[] fragments =
+          payload.hasRemaining()
+              ? Fragments.of(mutation.offset(), payload, mutation.checksums())
+              : Fragments.NONE;
+      boolean inPlace = fitsInPlace(mutation);
+      boolean inside = payload.hasRemaining() && !inPlace;
+      Mutated entry = new Mutated(mutation, inside, content.serial(), fragments);
+      int size = JournalCodec.size(entry);
+      if (encoded + size > scratch.capacity()) {
+        flush();
+      }
+      encoded += size;
+      if (inPlace) {
+        addPayload(mutation.offset(), payload);
+      }
+      long position = batch.add(entry, payload);
+      track(mutation, fragments, inside, position);
+    }
+
+    private void addPayload(long offset, ByteBuffer payload) throws IOException {
+      if (!payloads.isEmpty() && payloadsEnd != offset) {
+        writePayloads();
+      }
+      if (payloads.isEmpty()) {
+        payloadsAt = offset;
+      }
+      payloads.add(payload.duplicate());
+      payloadsEnd = offset + payload.remaining();
+    }
+
+    private void writePayloads() throws IOException {
+      if (!payloads.isEmpty()) {
+        data.write(payloads.toArray(new ByteBuffer[0]), payloadsAt);
+        payloads.clear();
+        wroteData = true;
+      }
+    }
+
+    /** Any other record, in its order. */
+    void addOther(JournalRecord entry) throws IOException {
+      int size = JournalCodec.size(entry);
+      if (encoded + size > scratch.capacity()) {
+        flush();
+      }
+      encoded += size;
+      var _ = batch.add(entry, NOTHING);
+    }
+
+    /** Writes payloads, then records. */
+    void flush() throws IOException {
+      writePayloads();
+      batch.flush();
+      encoded = 0;
+    }
+  }
+
+  private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
+
+  /** Takes note of a record, live or replayed. */
+  void track(Mutation mutation, int[] fragments, boolean inside, long position) {
+    long payloadAt =
+        inside
+            ? position + JournalCodec.size(new Mutated(mutation, true, content.serial(), fragments))
+            : Pending.IN_PLACE;
+    pending.add(Pending.of(mutation, fragments, payloadAt));
+    positions.add(position);
+    lastSerial = mutation.serial();
+    tailLength = mutation.chunkLength();
+    if (mutation.kind() == MutationKind.TRUNCATE) {
+      cutSinceCheckpoint = true;
+    }
+  }
+
+  /** Takes note of a replayed record whose effect the content has already. */
+  void trackApplied(Mutation mutation, long position) {
+    positions.add(position);
+    lastSerial = mutation.serial();
+    tailLength = mutation.chunkLength();
+    committedReach = Math.max(committedReach, mutation.chunkLength());
+    if (mutation.kind() == MutationKind.TRUNCATE) {
+      cutSinceCheckpoint = true;
+    }
+  }
+
+  void promise(long version, Appender appender) throws IOException {
+    promised = Math.max(promised, version);
+    appender.addOther(new Promised(version));
+  }
+
+  void stand(Certainty newCertainty, boolean isLearner, Appender appender) throws IOException {
+    certainty = newCertainty;
+    learner = isLearner;
+    appender.addOther(new Standing(newCertainty, isLearner));
+  }
+
+  // ---------------------------------------------------------------- commit
+
+  /**
+   * Publishes everything up to the serial.
+   *
+   * @return true where overwrites are committed: once the journal is durable, {@link
+   *     #applyOverlays}
+   */
+  boolean commit(long serial) throws IOException {
+    TreeSet<Integer> touched = new TreeSet<>();
+    boolean overwrites = publishTo(content, serial, touched);
+    committedReach = Math.max(committedReach, content.length());
+    if (overwrites) {
+      BlockTable table = content.tableCopy();
+      int[] blocks = new int[touched.size()];
+      int[] crcs = new int[blocks.length];
+      int i = 0;
+      for (int block : touched) {
+        blocks[i] = block;
+        crcs[i] = table.crc(block);
+        i++;
+      }
+      var _ = journal.append(new Applied(serial, table.length(), blocks, crcs));
+    }
+    while (!pending.isEmpty() && pending.peek().serial() <= serial) {
+      Pending done = pending.remove();
+      committedReach = Math.max(committedReach, done.chunkLength());
+    }
+    return overwrites;
+  }
+
+  private boolean publishTo(ChunkContent target, long serial, NavigableSet<Integer> touched)
+      throws IOException {
+    if (serial > lastSerial) {
+      throw new IllegalStateException(
+          "commit of " + serial + " above " + lastSerial + " in " + names.journal());
+    }
+    boolean overwrites = false;
+    for (Pending record : pending) {
+      if (record.serial() > serial) {
+        break;
+      }
+      target.publish(record, journal.file(), touched);
+      overwrites |= record.changesFile();
+    }
+    return overwrites;
+  }
+
+  /** Numbers the newest committed overwrite, in place or not. */
+  long newestOverlay() {
+    return content.newestOverlay();
+  }
+
+  /** Carries overwrites out; their records in the journal must be durable. */
+  void applyOverlays(long throughNumber) throws IOException {
+    content.applyOverlays(throughNumber);
+  }
+
+  /** CRC32C of the whole content as of a serial, which need not be committed. */
+  int checksum(long serial) throws IOException {
+    if (serial < content.serial()) {
+      throw new IllegalStateException(
+          "checksum as of " + serial + " below " + content.serial() + " in " + names.journal());
+    }
+    ChunkContent then = content.fork();
+    var _ = publishTo(then, serial, new TreeSet<>());
+    return then.tableCopy().contentChecksum();
+  }
+
+  // ---------------------------------------------------------------- cut
+
+  /** Drops all records above the serial; durable when it returns. */
+  void cut(long serial, long length) throws IOException {
+    if (serial < content.serial()) {
+      throw new IllegalStateException(
+          "cut to " + serial + " below " + content.serial() + " in " + names.journal());
+    }
+    var _ = journal.append(new JournalRecord.Cut(serial, length));
+    Watermark mark = journal.watermark();
+    if (mark.dataSerial() > serial) {
+      // Serials above the cut will be given again, to payload that is not durable yet.
+      journal.writeWatermark(mark.journalBytes(), serial);
+    }
+    journal.file().force();
+    content.applyOverlays(content.newestOverlay());
+    forget(serial, length);
+    long end = expectedFileLength();
+    if (data.size() > end) {
+      data.truncate(end);
+    }
+  }
+
+  /** The cut, as far as it is known in memory. */
+  private void forget(long serial, long length) {
+    while (!pending.isEmpty() && pending.getLast().serial() > serial) {
+      pending.removeLast();
+    }
+    positions.cutTo((int) Math.min(positions.size(), serial - base));
+    lastSerial = serial;
+    tailLength = length;
+    for (Pending record : pending) {
+      committedReach = Math.max(committedReach, record.chunkLength());
+    }
+  }
+
+  /** What the data file holds at most: committed bytes, and pending ones that are in place. */
+  long expectedFileLength() {
+    long end = content.length();
+    for (Pending record : pending) {
+      if (record.isInPlace()) {
+        end = Math.max(end, record.offset() + record.length());
+      }
+    }
+    return end;
+  }
+
+  // ---------------------------------------------------------------- reading back
+
+  /** Records with payload; empty where the journal or the bytes do not reach back so far. */
+  List<Mutation> readBack(long fromSerial, long maxBytes) throws IOException {
+    List<Mutation> records = new ArrayList<>();
+    if (fromSerial <= base) {
+      return records;
+    }
+    long bytes = 0;
+    for (long serial = fromSerial; serial <= lastSerial && bytes < maxBytes; serial++) {
+      int index = (int) (serial - base - 1);
+      long position = positions.get(index);
+      ByteBuffer prefix = Journal.read(journal.file(), position, JournalCodec.PREFIX);
+      int size = JournalCodec.PREFIX + prefix.getInt(0);
+      if (size > journal.end() - position || size < JournalCodec.PREFIX) {
+        throw new CorruptBlockException(names.journal() + ": record " + serial + " is broken");
+      }
+      Mutated entry = readMutated(position, size, serial);
+      Mutation mutation = entry.mutation();
+      if (mutation.payloadBytes() > 0 && !entry.inside()) {
+        ByteBuffer payload = readPlace(mutation);
+        if (!Fragments.match(mutation.offset(), payload, entry.fragments())) {
+          // Overwritten since, or rotten: the scrubber tells which. Either way it is not this.
+          return List.of();
+        }
+        mutation = JournalCodec.withPayload(mutation, payload);
+      }
+      records.add(mutation);
+      bytes += 128 + mutation.payloadBytes();
+    }
+    return records;
+  }
+
+  private Mutated readMutated(long position, int size, long serial) throws IOException {
+    ByteBuffer bytes = Journal.read(journal.file(), position, size);
+    if (JournalCodec.read(bytes, true) instanceof Mutated entry
+        && entry.mutation().serial() == serial) {
+      return entry;
+    }
+    throw new CorruptBlockException(names.journal() + ": record " + serial + " is not there");
+  }
+
+  private ByteBuffer readPlace(Mutation mutation) throws IOException {
+    ByteBuffer payload = ByteBuffer.allocate(mutation.payloadBytes());
+    while (payload.hasRemaining()
+        && data.read(payload, mutation.offset() + payload.position()) >= 0) {
+      // a read may be short
+    }
+    return payload.flip();
+  }
+
+  // ---------------------------------------------------------------- compaction
+
+  /**
+   * A new journal that begins with this snapshot; durable when it returns.
+   *
+   * @param snapshot at the serial that is published
+   * @return the old journal, to be closed once nobody forces it any more
+   */
+  DiskFile compact(Snapshot snapshot, ByteBuffer scratch) throws IOException {
+    if (snapshot.serial() != content.serial() || snapshot.lengthBytes() != content.length()) {
+      throw new IllegalStateException(
+          "compact at "
+              + snapshot.serial()
+              + ", but "
+              + content.serial()
+              + " is published in "
+              + names.journal());
+    }
+    journal.file().force();
+    content.applyOverlays(content.newestOverlay());
+    data.force();
+    String fresh = names.journal() + ChunkNames.NEW;
+    disk.delete(fresh);
+    DiskFile file = openFiles.open(fresh, names.journal(), true);
+    Journal next = Journal.create(file, header);
+    Journal.Batch batch = next.batch(scratch);
+    var _ = batch.add(new Checkpoint(snapshot, content.tableCopy().toArray()), NOTHING);
+    var _ = batch.add(new Promised(promised), NOTHING);
+    var _ = batch.add(new Standing(certainty, learner), NOTHING);
+    LongList moved = moveAbove(snapshot.serial(), batch);
+    batch.flush();
+    // The data file was forced just now, so all pending payload in place is durable, too.
+    next.writeWatermark(next.end(), lastSerial);
+    file.force();
+    disk.rename(fresh, names.journal());
+    disk.forceFolder(names.folder());
+    openFiles.renamed(file);
+    Journal before = journal;
+    journal = next;
+    base = snapshot.serial();
+    positions = moved;
+    committedReach = snapshot.lengthBytes();
+    cutSinceCheckpoint = pending.stream().anyMatch(p -> p.kind() == MutationKind.TRUNCATE);
+    content.journalReplaced();
+    return before.file();
+  }
+
+  private LongList moveAbove(long serial, Journal.Batch batch) throws IOException {
+    LongList moved = new LongList();
+    List<Pending> stay = new ArrayList<>(pending);
+    pending.clear();
+    Iterator<Pending> rest = stay.iterator();
+    for (long next = serial + 1; next <= lastSerial; next++) {
+      Pending record = rest.next();
+      long position = positions.get((int) (next - base - 1));
+      ByteBuffer prefix = Journal.read(journal.file(), position, JournalCodec.PREFIX);
+      Mutated entry = readMutated(position, JournalCodec.PREFIX + prefix.getInt(0), next);
+      long at = batch.add(entry, entry.mutation().payload());
+      moved.add(at);
+      long payloadAt = entry.inside() ? at + JournalCodec.size(entry) : Pending.IN_PLACE;
+      pending.add(
+          new Pending(
+              record.serial(),
+              record.kind(),
+              record.offset(),
+              record.length(),
+              record.chunkLength(),
+              record.fragments(),
+              payloadAt));
+    }
+    return moved;
+  }
+
+  /** The files' names were made just now. */
+  void created() {
+    namesDurable = false;
+  }
+
+  /** The whole disk has been forced since. */
+  void namesForced() {
+    namesDurable = true;
+  }
+
+  /** Makes sure that the files' names survive a power cut. */
+  void forceNames() throws IOException {
+    if (!namesDurable) {
+      disk.forceFolder(names.folder());
+      namesDurable = true;
+    }
+  }
+
+  /**
+   * Leaves a mark that this copy is not to be trusted, as well as the failing disk lets it.
+   *
+   * @throws IOException where even that failed
+   */
+  void markFailed() throws IOException {
+    disk.open(names.failed(), true).close();
+    disk.forceFolder(names.folder());
+  }
+
+  void close() throws IOException {
+    data.close();
+    journal.file().close();
+  }
+}

@@ -1,0 +1,547 @@
+package io.leasefs.chunkserver.store;
+
+import io.leasefs.chunkserver.replica.ReplicaImage;
+import io.leasefs.chunkserver.replica.ReplicaImage.Snapshot;
+import io.leasefs.chunkserver.store.ActionQueue.Extent;
+import io.leasefs.chunkserver.store.JournalRecord.Checkpoint;
+import io.leasefs.chunkserver.store.JournalRecord.Promised;
+import io.leasefs.chunkserver.store.JournalRecord.Standing;
+import io.leasefs.common.api.Heartbeat.Certainty;
+import io.leasefs.common.api.Heartbeat.DiskReport;
+import io.leasefs.common.edge.Clock;
+import io.leasefs.common.edge.Disk;
+import io.leasefs.common.edge.DiskFile;
+import io.leasefs.common.edge.RandomSource;
+import io.leasefs.common.edge.Scheduler;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
+import io.leasefs.common.model.ChunkHandle;
+import io.leasefs.common.model.ChunkSpec;
+import io.leasefs.common.model.DiskId;
+import io.leasefs.common.model.Member;
+import io.leasefs.common.model.ReplicaId;
+import io.leasefs.common.model.ServerId;
+import io.leasefs.server.disk.ForceQueue;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * All chunks of one disk: finds them at start-up and says how far each can be trusted, makes,
+ * installs and deletes them, and flushes the disk in the background.
+ *
+ * <p><b>Start</b>: every journal is read; each open chunk of a {@code replicated} file is marked as
+ * uncertain where the kernel was restarted without a clean stop. Only when all marks are durable is
+ * the new incarnation written, so a crash in between finds the old boot id again.
+ *
+ * <p>Any thread; calls block on the disk. The server and the simulator use the same class.
+ */
+public final class ChunkStore {
+  private static final Logger LOG = LoggerFactory.getLogger(ChunkStore.class);
+
+  /** Below this much free space a disk reports that it is full. */
+  static final long RESERVE_BYTES = 64 << 20;
+
+  private static final long FLUSH_EVERY_NANOS = 4_000_000_000L;
+  private static final long IDLE_NANOS = 10_000_000_000L;
+
+  /**
+   * What a store works with.
+   *
+   * @param executor runs the queues and forces; blocking is allowed there
+   * @param scan runs all of the tasks and returns when they are done; in parallel where it can
+   * @param bootId the kernel's: another one after a power cut
+   * @param openFiles most file handles kept open
+   * @param parallelForces most files forced at once
+   */
+  public record Surroundings(
+      Disk disk,
+      ServerId server,
+      Executor executor,
+      Consumer<List<Runnable>> scan,
+      Scheduler scheduler,
+      Clock clock,
+      RandomSource random,
+      String bootId,
+      int openFiles,
+      int parallelForces) {}
+
+  /** A chunk whose journal's header cannot be read: nothing is known of it but its name. */
+  public record Unreadable(ChunkHandle handle, String why) {}
+
+  private final Surroundings with;
+  private final Disk disk;
+  private final OpenFiles openFiles;
+  private final ForceQueue forces;
+  private final ScratchPool scratchPool = new ScratchPool(64);
+  private final boolean powerCut;
+
+  // Guarded by this.
+  private DiskState state;
+  private final TreeMap<ChunkHandle, StoredChunk> chunks = new TreeMap<>();
+  private final TreeMap<ChunkHandle, String> unreadable = new TreeMap<>();
+  private final TreeSet<ChunkHandle> installing = new TreeSet<>();
+  private final TreeSet<ChunkHandle> deleted = new TreeSet<>();
+  private final TreeSet<String> foldersToForce = new TreeSet<>();
+  private long flushedAt;
+  private boolean flushing;
+
+  private ChunkStore(Surroundings with, DiskState state, boolean powerCut) {
+    this.with = with;
+    this.disk = with.disk();
+    this.openFiles = new OpenFiles(with.disk(), with.openFiles());
+    this.forces = new ForceQueue(with.executor(), with.clock(), with.parallelForces());
+    this.state = state;
+    this.powerCut = powerCut;
+    this.flushedAt = with.clock().nanos();
+  }
+
+  /**
+   * Formats a fresh disk, or finds what is on it; the incarnation is raised and durable when this
+   * returns, and a clean-stop mark is gone.
+   *
+   * @throws LeaseFsException INVALID_ARGUMENT where the disk or a journal is of a newer format
+   * @throws IOException where the disk fails or its own file is damaged
+   */
+  public static ChunkStore open(Surroundings with) throws IOException {
+    Optional<DiskState> found = DiskState.read(with.disk());
+    if (found.isEmpty() && !with.disk().list(ChunkNames.ROOT).isEmpty()) {
+      throw new IOException(
+          "the disk has chunks but no file '" + DiskState.NAME + "': it is damaged");
+    }
+    DiskState before =
+        found.orElseGet(() -> new DiskState(drawId(with.random()), 0, with.bootId(), true));
+    boolean powerCut = !before.boot().equals(with.bootId()) && !before.clean();
+    ChunkStore store = new ChunkStore(with, before, powerCut);
+    store.prepareFolders();
+    store.scan();
+    store.write(new DiskState(before.id(), before.incarnation() + 1, with.bootId(), false));
+    LOG.info(
+        "disk opened disk={} incarnation={} chunks={} unreadable={} powerCut={}",
+        store.diskId(),
+        store.incarnation(),
+        store.chunks.size(),
+        store.unreadable.size(),
+        powerCut);
+    return store;
+  }
+
+  private static DiskId drawId(RandomSource random) {
+    return new DiskId(
+        String.format(Locale.ROOT, "%016x%016x", random.nextLong(), random.nextLong()));
+  }
+
+  private synchronized void write(DiskState next) throws IOException {
+    next.write(disk);
+    state = next;
+  }
+
+  private void prepareFolders() throws IOException {
+    if (disk.exists(ChunkNames.folder(255))) {
+      return;
+    }
+    for (int fan = 0; fan < 256; fan++) {
+      disk.createFolder(ChunkNames.folder(fan));
+    }
+    disk.forceFolder(ChunkNames.ROOT);
+    disk.forceFolder("");
+  }
+
+  // ---------------------------------------------------------------- start-up
+
+  private void scan() throws IOException {
+    List<Exception> failures = Collections.synchronizedList(new ArrayList<>());
+    List<Runnable> tasks = new ArrayList<>();
+    for (int fan = 0; fan < 256; fan++) {
+      String folder = ChunkNames.folder(fan);
+      tasks.add(
+          () -> {
+            try {
+              scan(folder);
+            } catch (IOException | RuntimeException e) {
+              failures.add(e);
+            }
+          });
+    }
+    with.scan().accept(tasks);
+    for (Exception failure : failures) {
+      if (failure instanceof IOException e) {
+        throw e;
+      }
+      if (failure instanceof RuntimeException e) {
+        throw e;
+      }
+    }
+  }
+
+  private void scan(String folder) throws IOException {
+    TreeSet<String> names = new TreeSet<>(disk.list(folder));
+    for (String name : names) {
+      boolean half =
+          name.endsWith(ChunkNames.DATA)
+              && !names.contains(name.replace(ChunkNames.DATA, ChunkNames.JOURNAL));
+      if (half || name.endsWith(ChunkNames.NEW)) {
+        disk.delete(folder + "/" + name);
+        continue;
+      }
+      Optional<ChunkHandle> handle = ChunkNames.ofJournal(name);
+      if (handle.isPresent()) {
+        recover(handle.get());
+      }
+    }
+  }
+
+  private void recover(ChunkHandle handle) throws IOException {
+    Recovery.Recovered recovered;
+    try {
+      recovered = new Recovery(disk, openFiles, handle, powerCut).open();
+    } catch (UnreadableJournalException e) {
+      LOG.error("journal cannot be read chunk={} error={}", handle, e.getMessage());
+      synchronized (this) {
+        unreadable.put(handle, String.valueOf(e.getMessage()));
+      }
+      return;
+    }
+    StoredChunk chunk = stored(recovered.image(), recovered.file(), recovered.damaged());
+    synchronized (this) {
+      chunks.put(handle, chunk);
+    }
+  }
+
+  private StoredChunk stored(ReplicaImage image, ChunkFile file, boolean damaged) {
+    ActionQueue queue =
+        new ActionQueue(
+            file, with.executor(), forces, with.scheduler(), with.clock(), scratchPool, damaged);
+    return new StoredChunk(image, file, queue);
+  }
+
+  // ---------------------------------------------------------------- the disk
+
+  public synchronized DiskId diskId() {
+    return state.id();
+  }
+
+  public synchronized long incarnation() {
+    return state.incarnation();
+  }
+
+  /** One more, durable when it returns: before each new registration. */
+  public synchronized long raiseIncarnation() throws IOException {
+    write(new DiskState(state.id(), state.incarnation() + 1, state.boot(), false));
+    return state.incarnation();
+  }
+
+  /**
+   * At a graceful stop, when no queue has anything to do: flushes all, then says so on the disk.
+   */
+  public void stopClean() throws IOException {
+    disk.forceAll();
+    for (StoredChunk chunk : chunks()) {
+      if (chunk.queue().isFailed()) {
+        continue;
+      }
+      chunk.file().close();
+    }
+    synchronized (this) {
+      write(new DiskState(state.id(), state.incarnation(), state.boot(), true));
+    }
+  }
+
+  /**
+   * For the heartbeat.
+   *
+   * @param stallNanos above this wait the disk counts as stalled (W)
+   */
+  public DiskReport report(long stallNanos) throws IOException {
+    long free = disk.freeBytes();
+    return new DiskReport(
+        diskId(), free, disk.totalBytes(), free < RESERVE_BYTES, stalledNanos() > stallNanos);
+  }
+
+  /** How long the oldest force or action has been waiting, nanoseconds. */
+  public long stalledNanos() {
+    long longest = forces.stalledNanos();
+    for (StoredChunk chunk : chunks()) {
+      longest = Math.max(longest, chunk.queue().stalledNanos());
+    }
+    return longest;
+  }
+
+  // ---------------------------------------------------------------- chunks
+
+  /** All chunks, by handle. */
+  public synchronized List<StoredChunk> chunks() {
+    return List.copyOf(chunks.values());
+  }
+
+  public synchronized Optional<StoredChunk> chunk(ChunkHandle handle) {
+    return Optional.ofNullable(chunks.get(handle));
+  }
+
+  /** Chunks that are there but tell nothing, not even which copy they are. */
+  public synchronized List<Unreadable> unreadable() {
+    List<Unreadable> all = new ArrayList<>();
+    unreadable.forEach((handle, why) -> all.add(new Unreadable(handle, why)));
+    return all;
+  }
+
+  /** True where this incarnation has deleted the chunk: a first frame must not make it again. */
+  public synchronized boolean hasDeleted(ChunkHandle handle) {
+    return deleted.contains(handle);
+  }
+
+  /**
+   * A new, empty chunk at version 1. Its names are durable with the first forced action or flush.
+   *
+   * @throws LeaseFsException ALREADY_EXISTS where there is one, also one that cannot be read
+   */
+  public StoredChunk create(ChunkSpec spec, ReplicaId replica, Certainty certainty)
+      throws IOException {
+    ChunkHandle handle = spec.handle();
+    reserve(handle);
+    ChunkNames names = new ChunkNames(handle);
+    try {
+      Member self = new Member(with.server(), diskId(), replica);
+      ReplicaImage image = ReplicaImage.newborn(spec, self, certainty);
+      DiskFile data = openFiles.create(names.data());
+      Journal journal =
+          Journal.create(openFiles.create(names.journal()), new JournalHeader(spec, self));
+      Standing standing = new Standing(certainty, false);
+      if (certainty != Certainty.CERTAIN) {
+        var _ = journal.append(standing);
+      }
+      ChunkContent content = new ChunkContent(data, new BlockTable(), 0);
+      ChunkFile file =
+          new ChunkFile(
+              disk,
+              openFiles,
+              new JournalHeader(spec, self),
+              data,
+              journal,
+              content,
+              standing,
+              1,
+              image.snapshot());
+      file.created();
+      return enter(stored(image, file, false));
+    } catch (IOException | RuntimeException e) {
+      dropInstall(handle);
+      throw e;
+    }
+  }
+
+  private synchronized void reserve(ChunkHandle handle) {
+    if (chunks.containsKey(handle) || unreadable.containsKey(handle) || !installing.add(handle)) {
+      throw new LeaseFsException(
+          ErrorCode.ALREADY_EXISTS, "chunk " + handle + " is on disk " + diskId() + " already");
+    }
+  }
+
+  private synchronized StoredChunk enter(StoredChunk chunk) {
+    installing.remove(chunk.handle());
+    deleted.remove(chunk.handle());
+    chunks.put(chunk.handle(), chunk);
+    return chunk;
+  }
+
+  /**
+   * Removes a chunk, or what cannot be read of one. The caller has stopped its core; what is in its
+   * queue is dropped. Durable with the next flush: a power cut may bring it back.
+   */
+  public void delete(ChunkHandle handle) throws IOException {
+    StoredChunk chunk;
+    synchronized (this) {
+      chunk = chunks.remove(handle);
+      unreadable.remove(handle);
+      deleted.add(handle);
+    }
+    if (chunk != null) {
+      chunk.queue().stop();
+      chunk.file().close();
+    }
+    deleteFiles(new ChunkNames(handle));
+  }
+
+  private void deleteFiles(ChunkNames names) throws IOException {
+    // The journal first: data without one is thrown away at the next start.
+    disk.delete(names.journal());
+    disk.delete(names.data());
+    disk.delete(names.failed());
+    synchronized (this) {
+      foldersToForce.add(names.folder());
+    }
+  }
+
+  // ---------------------------------------------------------------- copies
+
+  /**
+   * Begins a copy.
+   *
+   * @throws LeaseFsException ALREADY_EXISTS where the chunk is here; delete it first
+   */
+  public ChunkInstall install(ChunkSpec spec, ReplicaId replica) throws IOException {
+    reserve(spec.handle());
+    try {
+      ChunkNames names = new ChunkNames(spec.handle());
+      disk.delete(names.data());
+      DiskFile data = openFiles.create(names.data());
+      Member self = new Member(with.server(), diskId(), replica);
+      return new ChunkInstall(this, new JournalHeader(spec, self), data);
+    } catch (IOException | RuntimeException e) {
+      dropInstall(spec.handle());
+      throw e;
+    }
+  }
+
+  StoredChunk installed(
+      JournalHeader header, long promised, Snapshot snapshot, BlockTable table, boolean learner)
+      throws IOException {
+    ChunkHandle handle = header.spec().handle();
+    ChunkNames names = new ChunkNames(handle);
+    String fresh = names.journal() + ChunkNames.NEW;
+    disk.delete(fresh);
+    DiskFile file = openFiles.open(fresh, names.journal(), true);
+    Journal journal = Journal.create(file, header);
+    var _ = journal.append(new Checkpoint(snapshot, table.toArray()));
+    var _ = journal.append(new Promised(promised));
+    var _ = journal.append(new Standing(Certainty.CERTAIN, learner));
+    journal.writeWatermark(journal.end(), snapshot.serial());
+    file.force();
+    disk.rename(fresh, names.journal());
+    disk.forceFolder(names.folder());
+    openFiles.renamed(file);
+    ReplicaImage image =
+        new ReplicaImage(
+            header.spec(),
+            header.self(),
+            Math.max(promised, snapshot.accepted()),
+            learner,
+            Certainty.CERTAIN,
+            snapshot,
+            snapshot.serial(),
+            List.of());
+    ChunkContent content = new ChunkContent(openFiles.lazy(names.data()), table, snapshot.serial());
+    ChunkFile chunk =
+        new ChunkFile(
+            disk,
+            openFiles,
+            header,
+            openFiles.lazy(names.data()),
+            journal,
+            content,
+            new Standing(Certainty.CERTAIN, learner),
+            image.promised(),
+            snapshot);
+    return enter(stored(image, chunk, false));
+  }
+
+  void dropInstall(ChunkHandle handle) throws IOException {
+    deleteFiles(new ChunkNames(handle));
+    synchronized (this) {
+      installing.remove(handle);
+    }
+  }
+
+  // ---------------------------------------------------------------- background
+
+  /**
+   * To be called about every second: flushes the disk where something was written since the last
+   * flush (so births and seals are durable within 5 s), and has idle chunks' journals compacted.
+   */
+  public void maintain() {
+    for (StoredChunk chunk : chunks()) {
+      chunk.queue().maintain(IDLE_NANOS);
+    }
+    synchronized (this) {
+      long now = with.clock().nanos();
+      if (flushing || now - flushedAt < FLUSH_EVERY_NANOS) {
+        return;
+      }
+      flushedAt = now;
+      flushing = true;
+    }
+    flush();
+  }
+
+  private void flush() {
+    List<StoredChunk> dirty = new ArrayList<>();
+    for (StoredChunk chunk : chunks()) {
+      if (chunk.queue().isDirty()) {
+        dirty.add(chunk);
+      }
+    }
+    boolean deletions;
+    synchronized (this) {
+      deletions = !foldersToForce.isEmpty();
+      foldersToForce.clear();
+      flushing = !dirty.isEmpty() || deletions;
+    }
+    if (dirty.isEmpty()) {
+      if (deletions) {
+        with.executor().execute(() -> forceAll(new Flush(List.of())));
+      }
+      return;
+    }
+    Flush flush = new Flush(dirty);
+    for (StoredChunk chunk : dirty) {
+      chunk
+          .queue()
+          .beginFlush(
+              extent -> {
+                if (flush.add(chunk, extent)) {
+                  with.executor().execute(() -> forceAll(flush));
+                }
+              });
+    }
+  }
+
+  private void forceAll(Flush flush) {
+    IOException failure = null;
+    try {
+      disk.forceAll();
+    } catch (IOException e) {
+      failure = e;
+      LOG.error("flush failed disk={} error={}", diskId(), e.getMessage());
+    }
+    synchronized (this) {
+      flushing = false;
+    }
+    flush.end(failure);
+  }
+
+  /** One flush: how far each chunk was before it. */
+  private static final class Flush {
+    private final IdentityHashMap<StoredChunk, Extent> extents = new IdentityHashMap<>();
+    private final List<StoredChunk> dirty;
+
+    Flush(List<StoredChunk> dirty) {
+      this.dirty = dirty;
+    }
+
+    /** True with the last one. */
+    synchronized boolean add(StoredChunk chunk, Extent extent) {
+      extents.put(chunk, extent);
+      return extents.size() == dirty.size();
+    }
+
+    synchronized void end(@Nullable IOException failure) {
+      for (StoredChunk chunk : dirty) {
+        Extent extent = extents.get(chunk);
+        if (extent != null) {
+          chunk.queue().endFlush(extent, failure);
+        }
+      }
+    }
+  }
+}
