@@ -185,12 +185,15 @@ public final class ActionQueue {
     return file.content();
   }
 
+  /** True where nothing is under way and nothing has been for so long. */
+  synchronized boolean isQuiet(long nanos) {
+    return !scheduled && clock.nanos() - lastUsed >= nanos;
+  }
+
   /** Asks for compaction where the chunk has been idle and its journal is not small. */
   void maintain(long idleNanos) {
-    synchronized (this) {
-      if (scheduled || clock.nanos() - lastUsed < idleNanos) {
-        return;
-      }
+    if (!isQuiet(idleNanos)) {
+      return;
     }
     mail(
         () -> {

@@ -285,6 +285,11 @@ public final class ChunkStore {
     return List.copyOf(chunks.values());
   }
 
+  /** Chunks whose handle is at least this, by handle. */
+  synchronized List<StoredChunk> chunksFrom(long handle) {
+    return List.copyOf(chunks.tailMap(new ChunkHandle(handle), true).values());
+  }
+
   public synchronized Optional<StoredChunk> chunk(ChunkHandle handle) {
     return Optional.ofNullable(chunks.get(handle));
   }

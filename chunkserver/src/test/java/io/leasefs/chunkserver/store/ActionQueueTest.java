@@ -1,0 +1,337 @@
+package io.leasefs.chunkserver.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasefs.chunkserver.replica.ReplicaAction.Append;
+import io.leasefs.chunkserver.replica.ReplicaAction.Commit;
+import io.leasefs.chunkserver.replica.ReplicaAction.Compact;
+import io.leasefs.chunkserver.replica.ReplicaAction.ComputeChecksum;
+import io.leasefs.chunkserver.replica.ReplicaAction.Cut;
+import io.leasefs.chunkserver.replica.ReplicaAction.ReadBack;
+import io.leasefs.chunkserver.replica.ReplicaAction.StorePromise;
+import io.leasefs.chunkserver.replica.ReplicaAction.StoreStanding;
+import io.leasefs.chunkserver.replica.ReplicaEvent;
+import io.leasefs.common.api.Heartbeat.Certainty;
+import io.leasefs.common.api.Mutation;
+import io.leasefs.common.api.MutationKind;
+import io.leasefs.common.checksum.Crc32c;
+import io.leasefs.common.model.ChunkHandle;
+import io.leasefs.common.model.ChunkSpec;
+import io.leasefs.common.model.Durability;
+import io.leasefs.common.model.FileId;
+import io.leasefs.common.model.ReplicaId;
+import io.leasefs.server.disk.simulated.SimulatedDisk.Operation;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class ActionQueueTest {
+  private static final ChunkHandle HANDLE = new ChunkHandle(0x51c);
+  private static final String DATA = "chunks/1c/51c.data";
+  private static final String JOURNAL = "chunks/1c/51c.journal";
+
+  private final StoreFixture fixture = new StoreFixture(1);
+  private final ChunkModel model = new ChunkModel(new Random(1));
+  private final List<String> operations = new ArrayList<>();
+
+  private StoredChunk create(Durability durability) throws IOException {
+    ChunkStore store = fixture.open();
+    var _ =
+        store.create(
+            new ChunkSpec(HANDLE, new FileId(7), 64 << 20, durability),
+            new ReplicaId(0x51d),
+            Certainty.CERTAIN);
+    StoredChunk chunk = fixture.chunk(store, HANDLE);
+    fixture.disk.setHook(
+        (operation, name) -> {
+          if (operation != Operation.OPEN && operation != Operation.READ) {
+            operations.add(operation + " " + name.substring(name.lastIndexOf('.') + 1));
+          }
+        });
+    return chunk;
+  }
+
+  private Append append(long id, int bytes, boolean force) {
+    return new Append(
+        id, model.add(MutationKind.APPEND, model.length(), filled(bytes, (int) id)), force);
+  }
+
+  private Append write(long id, long offset, int bytes) {
+    return new Append(id, model.add(MutationKind.WRITE, offset, filled(bytes, (int) id)), false);
+  }
+
+  private static byte[] filled(int bytes, int value) {
+    byte[] payload = new byte[bytes];
+    java.util.Arrays.fill(payload, (byte) value);
+    return payload;
+  }
+
+  @Test
+  void appendsThatGatheredAreOneWriteOfDataAndOneOfJournal() throws IOException {
+    StoredChunk chunk = create(Durability.REPLICATED);
+    fixture.submit(chunk, append(1, 1000, false), append(2, 1000, false));
+    fixture.submit(chunk, append(3, 1000, false));
+    fixture.runAll();
+    // The simulated disk splits a vectored write into its buffers; the journal's has one.
+    assertThat(operations)
+        .containsExactly("WRITE data", "WRITE data", "WRITE data", "WRITE journal");
+    assertThat(fixture.events).containsExactly(new ReplicaEvent.DiskDone(3));
+  }
+
+  @Test
+  void syncedAppendsThatGatheredShareOneForceOfEachFile() throws IOException {
+    StoredChunk chunk = create(Durability.SYNCED);
+    fixture.submit(chunk, append(1, 10, true), append(2, 10, true), append(3, 10, true));
+    fixture.runAll();
+    assertThat(operations)
+        .filteredOn(o -> o.startsWith("FORCE "))
+        .containsExactlyInAnyOrder("FORCE data", "FORCE journal");
+    assertThat(operations).contains("FORCE_FOLDER chunks/1c");
+    assertThat(fixture.events).containsExactly(new ReplicaEvent.DiskDone(3));
+  }
+
+  @Test
+  void whatNeedsNoForceIsNotHeldUpByALaterPromise() throws IOException {
+    StoredChunk chunk = create(Durability.REPLICATED);
+    fixture.submit(chunk, append(1, 10, false), new StorePromise(2, 5), append(3, 10, false));
+    assertThat(fixture.runOne()).isTrue();
+    assertThat(fixture.events).containsExactly(new ReplicaEvent.DiskDone(1));
+    fixture.runAll();
+    assertThat(fixture.events)
+        .containsExactly(new ReplicaEvent.DiskDone(1), new ReplicaEvent.DiskDone(3));
+  }
+
+  @Test
+  void aPromiseAndAStandingSurviveAPowerCut() throws IOException {
+    StoredChunk chunk = create(Durability.REPLICATED);
+    fixture.submit(chunk, new StorePromise(1, 5), new StoreStanding(2, Certainty.UNCERTAIN, true));
+    fixture.runAll();
+    fixture.cutPower();
+    StoredChunk again = fixture.chunk(fixture.open(), HANDLE);
+    assertThat(again.image().promised()).isEqualTo(5);
+    assertThat(again.image().learner()).isTrue();
+    assertThat(again.image().certainty()).isEqualTo(Certainty.UNCERTAIN);
+  }
+
+  @Test
+  void overwritesAreReadBeforeTheyAreInPlaceAndAreThenInTheFlatFile() throws IOException {
+    StoredChunk chunk = create(Durability.REPLICATED);
+    fixture.submit(chunk, append(1, 100_000, false), write(2, 60_000, 10_000));
+    fixture.runAll();
+    assertThat(chunk.committedLength()).isZero();
+    fixture.submit(chunk, new Commit(3, 2, 100_000));
+    assertThat(fixture.runOne()).isTrue();
+    byte[] expected = model.contentAt(2);
+    assertThat(fixture.disk.bytes(DATA)).isNotEqualTo(expected);
+    assertThat(read(chunk)).isEqualTo(ByteBuffer.wrap(expected));
+    fixture.runAll();
+    assertThat(fixture.disk.bytes(DATA)).isEqualTo(expected);
+    assertThat(read(chunk)).isEqualTo(ByteBuffer.wrap(expected));
+  }
+
+  @Test
+  void theJournalIsForcedBeforeTheFileIsOverwritten() throws IOException {
+    StoredChunk chunk = create(Durability.REPLICATED);
+    fixture.submit(chunk, append(1, 1000, false), write(2, 0, 10), new Commit(3, 2, 1000));
+    fixture.runAll();
+    assertThat(operations)
+        .containsSubsequence("WRITE journal", "WRITE journal", "FORCE journal", "WRITE data");
+  }
+
+  @Test
+  void checksumsCountInWhatIsNotCommitted() throws IOException {
+    StoredChunk chunk = create(Durability.REPLICATED);
+    fixture.submit(
+        chunk,
+        append(1, 100_000, false),
+        new Commit(2, 1, 100_000),
+        write(3, 99_000, 5_000),
+        append(4, 70_000, false),
+        new ComputeChecksum(5, 3, 174_000));
+    fixture.runAll();
+    int expected = Crc32c.of(ByteBuffer.wrap(model.contentAt(3)));
+    assertThat(fixture.events)
+        .contains(new ReplicaEvent.Checksummed(5, expected), new ReplicaEvent.DiskDone(5));
+    assertThat(chunk.committedLength()).isEqualTo(100_000);
+  }
+
+  @Test
+  void recordsComeBackWithTheirPayload() throws IOException {
+    StoredChunk chunk = create(Durability.REPLICATED);
+    fixture.submit(
+        chunk,
+        append(1, 100, false),
+        write(2, 50, 10),
+        append(3, 200_000, false),
+        new ReadBack(4, 1, 1 << 20),
+        new ReadBack(5, 2, 1),
+        new ReadBack(6, 4, 100));
+    fixture.runAll();
+    assertThat(fixture.events)
+        .contains(
+            new ReplicaEvent.RecordsRead(4, model.records),
+            new ReplicaEvent.RecordsRead(5, List.of(model.records.get(1))),
+            new ReplicaEvent.RecordsRead(6, List.of()));
+  }
+
+  @Test
+  void aCutIsDurableAndTheFlatFileIsCut() throws IOException {
+    StoredChunk chunk = create(Durability.REPLICATED);
+    fixture.submit(chunk, append(1, 100, true), append(2, 100, true), new Cut(3, 1, 100));
+    fixture.runAll();
+    assertThat(fixture.disk.bytes(DATA)).hasSize(100);
+    model.cutTo(1);
+    fixture.submit(chunk, append(4, 50, false), new Commit(5, 2, 150));
+    fixture.runAll();
+    fixture.disk.killProcess();
+    StoredChunk again = fixture.chunk(fixture.open(), HANDLE);
+    assertThat(model.agreesWith(again.image())).isTrue();
+    assertThat(fixture.disk.bytes(DATA)).isEqualTo(model.contentAt(2));
+  }
+
+  @Test
+  void compactionKeepsTheStateAndWhatIsPending() throws IOException {
+    StoredChunk chunk = create(Durability.REPLICATED);
+    fixture.submit(
+        chunk,
+        append(1, 100_000, false),
+        write(2, 10, 10),
+        new Commit(3, 2, 100_000),
+        append(4, 10, false),
+        write(5, 0, 99_000),
+        new StorePromise(6, 9),
+        new Compact(7, model.snapshotAt(2)));
+    fixture.runAll();
+    assertThat(fixture.doneThrough()).isEqualTo(7);
+    assertThat(fixture.disk.names()).noneMatch(name -> name.endsWith(".new"));
+    fixture.cutPower();
+    StoredChunk again = fixture.chunk(fixture.open(), HANDLE);
+    assertThat(again.image().snapshot()).isEqualTo(model.snapshotAt(2));
+    assertThat(again.image().promised()).isEqualTo(9);
+    assertThat(again.image().tail()).hasSize(2);
+    assertThat(model.agreesWith(again.image())).isTrue();
+    fixture.submit(again, new Commit(1, 4, 100_010));
+    fixture.runAll();
+    assertThat(read(again)).isEqualTo(ByteBuffer.wrap(model.contentAt(4)));
+    assertThat(fixture.disk.bytes(DATA)).isEqualTo(model.contentAt(4));
+  }
+
+  @Test
+  void aBigJournalAsksForCompaction() throws IOException {
+    StoredChunk chunk = create(Durability.REPLICATED);
+    fixture.submit(chunk, append(1, 1000, false));
+    for (int i = 2; i < 6; i++) {
+      fixture.submit(chunk, write(i, 0, 1_000_000));
+      fixture.runAll();
+    }
+    assertThat(fixture.events).contains(new ReplicaEvent.CompactionWanted());
+  }
+
+  @Test
+  void afterAFailedForceNothingIsTriedAgainAndARestartDoesNotTrustTheCopy() throws IOException {
+    StoredChunk chunk = create(Durability.SYNCED);
+    fixture.submit(chunk, append(1, 10, true));
+    fixture.runAll();
+    fixture.disk.failForces("51c.data", 1);
+    fixture.submit(chunk, append(2, 10, true));
+    fixture.runAll();
+    fixture.submit(chunk, append(3, 10, true));
+    fixture.runAll();
+    assertThat(fixture.events)
+        .containsExactly(
+            new ReplicaEvent.DiskDone(1),
+            new ReplicaEvent.DiskFailed("force " + DATA + ": Input/output error"));
+    assertThat(chunk.queue().isFailed()).isTrue();
+    fixture.disk.killProcess();
+    StoredChunk again = fixture.chunk(fixture.open(), HANDLE);
+    assertThat(again.image().certainty()).isEqualTo(Certainty.DAMAGED);
+    assertThat(again.queue().isFailed()).isTrue();
+  }
+
+  @Test
+  void aFullDiskFailsCleanlyAndARestartHasAllThatWasAcknowledged() throws IOException {
+    StoredChunk chunk = create(Durability.REPLICATED);
+    fixture.submit(chunk, append(1, 5000, false));
+    fixture.runAll();
+    fixture.disk.setTotalBytes(fixture.disk.totalBytes() - fixture.disk.freeBytes() + 3000);
+    fixture.submit(chunk, append(2, 5000, false));
+    fixture.runAll();
+    assertThat(fixture.events).hasSize(2);
+    assertThat(fixture.events.get(1)).isInstanceOf(ReplicaEvent.DiskFailed.class);
+    fixture.disk.killProcess();
+    fixture.disk.setTotalBytes(1 << 30);
+    model.cutTo(1);
+    StoredChunk again = fixture.chunk(fixture.open(), HANDLE);
+    assertThat(again.image().certainty()).isEqualTo(Certainty.CERTAIN);
+    assertThat(model.agreesWith(again.image())).isTrue();
+    assertThat(fixture.disk.bytes(DATA)).isEqualTo(model.contentAt(1));
+  }
+
+  @Test
+  void damageBelowTheWatermarkIsDamageAndNotTheEnd() throws IOException {
+    StoredChunk chunk = create(Durability.SYNCED);
+    fixture.submit(chunk, append(1, 10, true), append(2, 10, true));
+    fixture.runAll();
+    fixture.pass(30_000_000); // the watermark is written by itself
+    long size = fixture.disk.bytes(JOURNAL).length;
+    fixture.disk.flipBit(JOURNAL, size - 5, 3);
+    fixture.disk.killProcess();
+    StoredChunk again = fixture.chunk(fixture.open(), HANDLE);
+    assertThat(again.image().certainty()).isEqualTo(Certainty.DAMAGED);
+    assertThat(fixture.disk.bytes(JOURNAL)).hasSize((int) size);
+  }
+
+  @Test
+  void aBrokenRecordAboveTheWatermarkIsCutAndAfterAPowerCutMakesTheCopyUncertain()
+      throws IOException {
+    StoredChunk chunk = create(Durability.SYNCED);
+    fixture.submit(chunk, append(1, 10, true));
+    fixture.runAll();
+    fixture.pass(30_000_000);
+    fixture.submit(chunk, append(2, 10, true));
+    fixture.runAll();
+    long size = fixture.disk.bytes(JOURNAL).length;
+    fixture.disk.flipBit(JOURNAL, size - 5, 3);
+    fixture.cutPower();
+    StoredChunk again = fixture.chunk(fixture.open(), HANDLE);
+    assertThat(again.image().certainty()).isEqualTo(Certainty.UNCERTAIN);
+    assertThat(again.image().tail()).hasSize(1);
+    // The mark stays until somebody lifts it.
+    fixture.disk.killProcess();
+    assertThat(fixture.chunk(fixture.open(), HANDLE).image().certainty())
+        .isEqualTo(Certainty.UNCERTAIN);
+  }
+
+  @Test
+  void anOldImageOfTheDiskShowsUnderTheWatermark() throws IOException {
+    StoredChunk chunk = create(Durability.SYNCED);
+    fixture.submit(chunk, append(1, 10, true), append(2, 10, true));
+    fixture.runAll();
+    fixture.pass(30_000_000);
+    fixture.disk.killProcess();
+    byte[] whole = fixture.disk.bytes(JOURNAL);
+    // The records are lost although the watermark says that they were durable.
+    fixture.disk.open(JOURNAL, false).truncate(whole.length - 20);
+    assertThat(fixture.chunk(fixture.open(), HANDLE).image().certainty())
+        .isEqualTo(Certainty.DAMAGED);
+  }
+
+  private static ByteBuffer read(StoredChunk chunk) throws IOException {
+    return chunk.read(0, 1 << 20, Long.MAX_VALUE, ByteBuffer::allocate).payload();
+  }
+
+  @Test
+  void mutationsOfOtherKindsLeaveTheBytesAlone() throws IOException {
+    StoredChunk chunk = create(Durability.REPLICATED);
+    Mutation forget = model.add(MutationKind.FORGET, 1 << 20, filled(40, 9));
+    fixture.submit(chunk, new Append(1, forget, false), append(2, 10, false), new Commit(3, 2, 10));
+    fixture.runAll();
+    fixture.disk.killProcess();
+    StoredChunk again = fixture.chunk(fixture.open(), HANDLE);
+    assertThat(again.image().tail().get(0)).isEqualTo(forget);
+    assertThat(fixture.disk.bytes(DATA)).isEqualTo(filled(10, 2));
+  }
+}
