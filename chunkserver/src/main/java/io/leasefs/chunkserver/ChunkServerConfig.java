@@ -1,0 +1,42 @@
+package io.leasefs.chunkserver;
+
+import io.leasefs.common.model.ServerAddress;
+import io.leasefs.common.model.ServerId;
+import java.util.List;
+
+/**
+ * What a chunkserver is, and its bounds.
+ *
+ * @param name its name in the cluster
+ * @param rack where it stands
+ * @param bootId the kernel's boot id
+ * @param masters where to look for the master; never empty
+ * @param flightBytes payload under way, above which streams push back; twice that is refused
+ * @param peerQueueBytes most bytes queued for one peer
+ * @param readThreads most reads that use the disk at the same time
+ * @param openReads most reads under way
+ * @param copies most chunks that are copied here at the same time
+ * @param copyBytesPerSecond most that one copy takes
+ */
+public record ChunkServerConfig(
+    ServerId name,
+    String rack,
+    String bootId,
+    List<ServerAddress> masters,
+    long flightBytes,
+    long peerQueueBytes,
+    int readThreads,
+    int openReads,
+    int copies,
+    long copyBytesPerSecond) {
+  public ChunkServerConfig {
+    masters = List.copyOf(masters);
+  }
+
+  /** With the usual bounds: they fit into a heap of 256 MiB and as much direct memory. */
+  public static ChunkServerConfig of(
+      ServerId name, String rack, String bootId, List<ServerAddress> masters) {
+    return new ChunkServerConfig(
+        name, rack, bootId, masters, 40L << 20, 96L << 20, 32, 1_024, 2, 64L << 20);
+  }
+}

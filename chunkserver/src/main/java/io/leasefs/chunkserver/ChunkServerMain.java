@@ -1,0 +1,269 @@
+package io.leasefs.chunkserver;
+
+import io.leasefs.chunkserver.fault.Faults;
+import io.leasefs.chunkserver.fault.FaultyDisk;
+import io.leasefs.chunkserver.session.ServerRecord;
+import io.leasefs.chunkserver.store.ChunkStore;
+import io.leasefs.common.config.Config;
+import io.leasefs.common.config.ConfigKey;
+import io.leasefs.common.edge.Clock;
+import io.leasefs.common.edge.Disk;
+import io.leasefs.common.edge.DiskFile;
+import io.leasefs.common.model.Endpoints;
+import io.leasefs.common.model.ServerAddress;
+import io.leasefs.common.model.ServerId;
+import io.leasefs.common.rpc.Channels;
+import io.leasefs.common.rpc.ChunkServerEndpoint;
+import io.leasefs.common.rpc.RemoteChunkServer;
+import io.leasefs.common.rpc.RemoteMaster;
+import io.leasefs.common.rpc.Servers;
+import io.leasefs.server.admin.AdminServer;
+import io.leasefs.server.admin.Health;
+import io.leasefs.server.clock.SystemClock;
+import io.leasefs.server.disk.LocalDisk;
+import io.leasefs.server.events.EventLines;
+import io.leasefs.server.events.EventLog;
+import io.leasefs.server.start.Advertised;
+import io.leasefs.server.start.DataFolder;
+import io.leasefs.server.start.ServerKeys;
+import io.leasefs.server.start.ServerProcess;
+import io.leasefs.server.threads.SecureChance;
+import io.leasefs.server.threads.ThreadPool;
+import io.leasefs.server.threads.TimerThread;
+import io.micrometer.core.instrument.Gauge;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.LongConsumer;
+
+/** A chunkserver as a process: builds everything, top to bottom, and stops it bottom to top. */
+public final class ChunkServerMain {
+  private static final ConfigKey<String> NAME =
+      ConfigKey.text("name", "name of this server in the cluster, such as cs1");
+  private static final ConfigKey<String> RACK =
+      ConfigKey.text("rack", "where it stands: copies are spread over racks").withDefault("r1");
+  private static final ConfigKey<List<ServerAddress>> MASTER =
+      ConfigKey.addresses("master", "addresses of the masters, separated by commas");
+  private static final ConfigKey<ServerAddress> LISTEN = ServerKeys.listen(9810);
+
+  private static final int CORE_THREADS = 8;
+  private static final int DISK_THREADS = 48;
+  private static final int OPEN_FILES = 1_000;
+  private static final int PARALLEL_FORCES = 8;
+  private static final long PEER_TIMEOUT_NANOS = 5_000_000_000L;
+  private static final long MASTER_TIMEOUT_NANOS = 2_000_000_000L;
+  private static final long STOP_SECONDS = 8;
+
+  private ChunkServerMain() {}
+
+  /** Runs until a signal ends the process. */
+  public static void main(String[] arguments) {
+    List<ConfigKey<?>> keys =
+        List.of(
+            NAME,
+            RACK,
+            ServerKeys.DATA,
+            MASTER,
+            LISTEN,
+            ServerKeys.LISTEN_EXTERNAL,
+            ServerKeys.ADVERTISE,
+            ServerKeys.ADVERTISE_EXTERNAL,
+            ServerKeys.ADMIN,
+            ServerKeys.CLUSTER_ID,
+            ServerKeys.ALLOW_FAULTS);
+    ServerProcess.run("chunkserver", List.of(arguments), keys, ChunkServerMain::start);
+  }
+
+  private static void start(ServerProcess process) throws IOException {
+    Config config = process.config();
+    ServerId name = new ServerId(config.get(NAME));
+    Optional<Faults> faults =
+        config.get(ServerKeys.ALLOW_FAULTS) ? Optional.of(new Faults()) : Optional.empty();
+
+    DataFolder folder =
+        DataFolder.open(
+            config.get(ServerKeys.DATA),
+            "chunkserver",
+            name.name(),
+            config.find(ServerKeys.CLUSTER_ID));
+    process.onStop("folder", folder);
+    Disk local = new LocalDisk(folder.path());
+    Disk disk = faults.isEmpty() ? local : new FaultyDisk(local, faults.get(), new Pause());
+
+    Clock clock = SystemClock.holder();
+    TimerThread timer = new TimerThread("timer");
+    process.onStop("timer", timer);
+    ThreadPool diskThreads = new ThreadPool("disk", DISK_THREADS);
+    process.onStop("disk threads", diskThreads);
+    ThreadPool coreThreads = new ThreadPool("chunk", CORE_THREADS);
+    process.onStop("chunk threads", coreThreads);
+    ThreadPool heartbeatThread = new ThreadPool("heartbeat", 1);
+    process.onStop("heartbeat thread", heartbeatThread);
+    SecureChance chance = new SecureChance();
+
+    DiskFile eventFile = local.open("events.jsonl", true);
+    process.onStop("events", eventFile);
+    EventLog events =
+        new EventLog(
+            name,
+            System::nanoTime,
+            clock::wallMillis,
+            EventLog.DEFAULT_CAPACITY,
+            new EventLines(eventFile));
+
+    String bootId = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
+    ChunkStore store =
+        ChunkStore.open(
+            new ChunkStore.Surroundings(
+                disk,
+                name,
+                diskThreads,
+                inParallel(diskThreads),
+                timer,
+                clock,
+                chance,
+                bootId,
+                OPEN_FILES,
+                PARALLEL_FORCES));
+    process.onStop("store", store::stopClean);
+
+    Channels heartbeatChannels = new Channels("heartbeat", 1);
+    process.onStop("heartbeat channels", heartbeatChannels);
+    Channels peerChannels = new Channels("peer", 2);
+    process.onStop("peer channels", peerChannels);
+    ChunkServer server =
+        new ChunkServer(
+            ChunkServerConfig.of(name, config.get(RACK), bootId, config.get(MASTER)),
+            new ChunkServer.Edges(
+                clock,
+                timer,
+                coreThreads,
+                diskThreads,
+                heartbeatThread,
+                chance,
+                (peer, address) -> new RemoteChunkServer(peerChannels, address, PEER_TIMEOUT_NANOS),
+                master -> new RemoteMaster(heartbeatChannels, master, MASTER_TIMEOUT_NANOS)),
+            store,
+            ServerRecord.open(disk),
+            events,
+            faults);
+
+    Servers servers = new Servers("listener", 2);
+    process.onStop("listeners", servers);
+    ChunkServerEndpoint endpoint = new ChunkServerEndpoint(server);
+    ServerAddress bound = servers.listen(config.get(LISTEN), endpoint);
+    Optional<ServerAddress> boundExternal =
+        config.find(ServerKeys.LISTEN_EXTERNAL).map(external -> servers.listen(external, endpoint));
+    Endpoints endpoints =
+        Advertised.endpoints(config, LISTEN, bound.port(), boundExternal.map(ServerAddress::port));
+
+    AdminServer admin =
+        AdminServer.start(
+            config.get(ServerKeys.ADMIN), () -> health(server, endpoints), process.metrics());
+    process.onStop("admin", admin);
+    meter(process, server, store);
+
+    process.onStop(
+        "chunkserver",
+        () -> {
+          boolean _ = server.stop().get(STOP_SECONDS, TimeUnit.SECONDS);
+        });
+    server.start(endpoints);
+
+    Map<String, Object> facts = new LinkedHashMap<>();
+    facts.put("name", name);
+    facts.put("listen", endpoints.internal());
+    boundExternal.ifPresent(external -> facts.put("listenExternal", endpoints.external()));
+    facts.put("admin", admin.address());
+    process.ready(facts);
+    stayAlive();
+  }
+
+  private static Health health(ChunkServer server, Endpoints endpoints) {
+    ChunkServer.Standing standing = server.standing();
+    Map<String, Object> facts = new LinkedHashMap<>();
+    facts.put("listen", endpoints.internal());
+    facts.put("chunks", standing.chunks());
+    facts.put("leases", standing.leases());
+    String state =
+        standing.stopping() ? "stopping" : standing.registered() ? "serving" : "unregistered";
+    return new Health(standing.registered() && !standing.stopping(), state, facts);
+  }
+
+  private static void meter(ServerProcess process, ChunkServer server, ChunkStore store) {
+    var _ =
+        Gauge.builder("leasefs.flight.bytes", server, ChunkServer::flightBytes)
+            .description("payload under way")
+            .register(process.metrics());
+    var _ =
+        Gauge.builder("leasefs.leases.held", server, s -> s.standing().leases())
+            .description("chunk leases held")
+            .register(process.metrics());
+    var _ =
+        Gauge.builder("leasefs.chunks", server, s -> s.standing().chunks())
+            .description("copies of chunks")
+            .register(process.metrics());
+    var _ =
+        Gauge.builder("leasefs.disk.stalled.nanos", store, ChunkStore::stalledNanos)
+            .description("how long the oldest disk action has been waiting")
+            .register(process.metrics());
+  }
+
+  /** Runs all of the tasks on the pool; returns when they are done. */
+  private static Consumer<List<Runnable>> inParallel(ThreadPool pool) {
+    return tasks -> {
+      CountDownLatch left = new CountDownLatch(tasks.size());
+      for (Runnable task : new ArrayList<>(tasks)) {
+        pool.execute(
+            () -> {
+              try {
+                task.run();
+              } finally {
+                left.countDown();
+              }
+            });
+      }
+      try {
+        left.await();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    };
+  }
+
+  /** All other threads are daemons: this one keeps the process until a signal ends it. */
+  private static void stayAlive() {
+    Thread.ofPlatform()
+        .daemon(false)
+        .name("alive")
+        .start(
+            () -> {
+              try {
+                new CountDownLatch(1).await();
+              } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+              }
+            });
+  }
+
+  /** Makes a disk slow, on demand. */
+  private static final class Pause implements LongConsumer {
+    @Override
+    public void accept(long nanos) {
+      try {
+        Thread.sleep(Duration.ofNanos(nanos));
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}
