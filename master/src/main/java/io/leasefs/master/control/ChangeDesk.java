@@ -369,10 +369,10 @@ final class ChangeDesk {
                     Map.of());
               }
             });
-    endLeases(ended);
+    endLeases(server, ended);
   }
 
-  private void endLeases(List<LeaseId> ended) {
+  private void endLeases(ServerId server, List<LeaseId> ended) {
     if (ended.isEmpty()) {
       return;
     }
@@ -381,8 +381,21 @@ final class ChangeDesk {
         (committed, failure) -> {
           for (LeaseId lease : ended) {
             sync(lease.chunk());
+            handOver(lease.chunk(), server);
           }
         });
+  }
+
+  /** A server that is being emptied has given a lease back: somebody else is to have it. */
+  private void handOver(ChunkHandle chunk, ServerId server) {
+    ChunkEntry entry = entry(chunk);
+    if (soft.draining(server)
+        && entry != null
+        && entry.lease().isEmpty()
+        && entry.seal().isEmpty()
+        && entry.pending().isEmpty()) {
+      want(chunk, ChangeReason.HAND_OVER, false, false, Set.of());
+    }
   }
 
   /** Leases of the log that their holder does not have and this leader never told it of (E3). */
@@ -396,7 +409,7 @@ final class ChangeDesk {
           lease.version(),
           server);
     }
-    endLeases(ended);
+    endLeases(server, ended);
   }
 
   /** A report may show a committed seal of the active version. */

@@ -118,7 +118,7 @@ public final class ControlLoop {
     ofClients[0] = new ClientDesk(soft, ofChunks[0], placement);
     this.changes = ofChunks[0];
     this.clients = ofClients[0];
-    this.upkeep = new Upkeep(clients);
+    this.upkeep = new Upkeep(soft, changes, clients, placement);
     this.heartbeats = new HeartbeatDesk(soft, this.serial, changes);
     this.lastTurnNanos = clock.nanos();
     log.onRole(role -> this.serial.execute(() -> roleChanged(role)));
@@ -218,6 +218,7 @@ public final class ControlLoop {
     }
     next = Math.min(next, changes.nextLook());
     next = Math.min(next, clients.nextLook());
+    next = Math.min(next, heartbeats.nextLook());
     wakeIn(Math.max(MIN_PAUSE_NANOS, next - now));
   }
 
@@ -250,10 +251,11 @@ public final class ControlLoop {
       return;
     }
     expiryPostponed = false;
+    heartbeats.pumpBarrier();
     endExpired(now);
     changes.tick(now);
     clients.tick(now);
-    upkeep.tick(now, readyNanos);
+    upkeep.tick(now);
     if (now >= nextRepeatNanos) {
       nextRepeatNanos = now + settings.terms().heartbeatNanos() / 2;
       heartbeats.repeat();
@@ -555,12 +557,12 @@ public final class ControlLoop {
     return mutate(id, call -> operation.apply(clients, call));
   }
 
+  /** As a task of the loop: the time is looked at at once. */
+  void lookNow() {
+    wakeIn(0);
+  }
+
   /** Everything that a task of the loop may ask. */
   record Desks(
       Soft soft, ChangeDesk changes, ClientDesk clients, HeartbeatDesk heartbeats, Upkeep upkeep) {}
-
-  /** Time since this master became ready; 0 where it does not serve. */
-  long readyNanos() {
-    return readyNanos;
-  }
 }

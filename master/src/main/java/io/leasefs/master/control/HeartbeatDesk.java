@@ -38,6 +38,9 @@ import org.jspecify.annotations.Nullable;
  * of the control loop, but for the public face of a stream.
  */
 final class HeartbeatDesk {
+  /** Renewals alone begin at most a hundred barriers a second. */
+  private static final long BARRIER_PAUSE_NANOS = 10_000_000;
+
   /** One stream; newest wins. */
   private final class Stream implements HeartbeatStream {
     final Consumer<Response> responses;
@@ -70,6 +73,7 @@ final class HeartbeatDesk {
   private final Map<ServerId, Stream> streams = new TreeMap<>();
   private boolean barrierInFlight;
   private boolean barrierWanted;
+  private long nextBarrierNanos = Long.MIN_VALUE;
   private long responseNumber;
 
   HeartbeatDesk(Soft soft, Executor serial, ChangeDesk changes) {
@@ -87,6 +91,7 @@ final class HeartbeatDesk {
   void clear() {
     barrierInFlight = false;
     barrierWanted = false;
+    nextBarrierNanos = Long.MIN_VALUE;
     for (Stream stream : streams.values()) {
       stream.newest = null;
       stream.backed = -1;
@@ -227,10 +232,14 @@ final class HeartbeatDesk {
 
   // ------------------------------------------------------------------ answers
 
-  private void pumpBarrier() {
+  void pumpBarrier() {
     if (barrierInFlight || !barrierWanted) {
       return;
     }
+    if (!soft.alone() && soft.clock.nanos() < nextBarrierNanos) {
+      return;
+    }
+    nextBarrierNanos = soft.clock.nanos() + BARRIER_PAUSE_NANOS;
     barrierInFlight = true;
     barrierWanted = false;
     Map<Stream, Long> backs = new LinkedHashMap<>();
@@ -252,6 +261,11 @@ final class HeartbeatDesk {
   private void backed(Stream stream, long sequence) {
     stream.backed = Math.max(stream.backed, sequence);
     answer(stream);
+  }
+
+  /** When a barrier that is wanted may begin. */
+  long nextLook() {
+    return barrierWanted && !barrierInFlight ? nextBarrierNanos : Long.MAX_VALUE;
   }
 
   /** Sends what is new to whoever has not heard it. */

@@ -36,6 +36,11 @@ public final class Layouts {
     this.side = side;
   }
 
+  /** Where these clients reach a server. */
+  public ServerAddress address(Endpoints endpoints) {
+    return side.apply(endpoints);
+  }
+
   /** One chunk. */
   public ChunkLayout chunk(StateView view, ChunkEntry entry, Set<ServerId> unreachable) {
     return chunk(view, entry, view.fileOffset(entry.spec().file(), entry.index()), unreachable);

@@ -89,6 +89,11 @@ final class Soft implements Reconfiguration.Servers {
             role.leader().map(ServerId::name).orElse(null));
   }
 
+  /** No other master has a vote. */
+  boolean alone() {
+    return log.alone();
+  }
+
   <T> T read(Function<StateView, T> reads) {
     return state.read(reads);
   }
@@ -130,6 +135,11 @@ final class Soft implements Reconfiguration.Servers {
   /** Runs as a task of the loop once all applied before now is in the state. */
   void afterBarrier(BiConsumer<Boolean, @Nullable Throwable> handler) {
     long term = role.term();
+    if (serving() && log.alone()) {
+      // no rival: all that anybody ever acknowledged is applied here
+      serial.execute(() -> handler.accept(serving() && role.term() == term, null));
+      return;
+    }
     var _ =
         log.barrier()
             .whenComplete(

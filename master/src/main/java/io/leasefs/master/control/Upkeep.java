@@ -1,24 +1,113 @@
 package io.leasefs.master.control;
 
+import io.leasefs.common.api.Heartbeat.CopyCommand;
+import io.leasefs.common.api.Heartbeat.DeleteCommand;
+import io.leasefs.common.api.Heartbeat.ReleaseCommand;
+import io.leasefs.common.api.Heartbeat.ReplicaReport;
+import io.leasefs.common.api.Heartbeat.ReplicaState;
+import io.leasefs.common.api.MasterApi.Trashed;
+import io.leasefs.common.model.ChunkHandle;
+import io.leasefs.common.model.ClientId;
+import io.leasefs.common.model.EventKind;
+import io.leasefs.common.model.FileId;
+import io.leasefs.common.model.Member;
 import io.leasefs.common.model.ServerId;
+import io.leasefs.master.cluster.ServerRegistry.Server;
+import io.leasefs.master.log.Operation;
+import io.leasefs.master.log.Operation.ChangeReason;
+import io.leasefs.master.log.Operation.EmptyTrash;
+import io.leasefs.master.log.Operation.ForgetClients;
+import io.leasefs.master.log.Operation.JoinReplica;
+import io.leasefs.master.log.Operation.OrderReplica;
+import io.leasefs.master.log.Operation.PurgeFiles;
+import io.leasefs.master.log.Operation.RemoveReplica;
+import io.leasefs.master.placement.PlacementPolicy;
+import io.leasefs.master.placement.PlacementPolicy.Candidate;
+import io.leasefs.master.repair.ReplicationPlanner;
+import io.leasefs.master.repair.ReplicationPlanner.AddCopy;
+import io.leasefs.master.repair.ReplicationPlanner.Copy;
+import io.leasefs.master.repair.ReplicationPlanner.DropCopy;
+import io.leasefs.master.repair.ReplicationPlanner.Facts;
+import io.leasefs.master.repair.ReplicationPlanner.Health;
+import io.leasefs.master.repair.ReplicationPlanner.Step;
+import io.leasefs.master.state.ChunkEntry;
+import io.leasefs.master.state.ChunkEntry.Learner;
+import io.leasefs.master.state.ClientEntry;
+import io.leasefs.master.state.FileEntry;
+import io.leasefs.master.state.ServerEntry;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** What is looked at once a second: chunks to close, copies to make or drop, things to forget. */
+/**
+ * What is looked at once a second: chunks to close, copies to make or drop, servers to empty,
+ * things to forget. Copies are neither made nor dropped before every living server has reported
+ * what it has. Tasks of the control loop only.
+ */
 final class Upkeep {
+  private static final Logger logger = LoggerFactory.getLogger(Upkeep.class);
   private static final long EVERY_NANOS = 1_000_000_000;
 
-  private final ClientDesk clients;
-  private final Set<ServerId> silent = new TreeSet<>();
-  private long nextNanos;
+  /** Chunks looked at in one turn. */
+  private static final int SCAN = 2_000;
 
-  Upkeep(ClientDesk clients) {
+  /** Copies under way at most: of the cluster, and into one server. */
+  private static final int COPIES = 64;
+
+  private static final int COPIES_INTO_SERVER = 4;
+
+  /** An ordered copy that takes longer is given up. */
+  private static final long COPY_NANOS = 600_000_000_000L;
+
+  /** A client and its results are kept so long after its session's end. */
+  private static final long FORGET_NANOS = 600_000_000_000L;
+
+  private final Soft soft;
+  private final ChangeDesk changes;
+  private final ClientDesk clients;
+  private final PlacementPolicy placement;
+  private final ReplicationPlanner planner = new ReplicationPlanner();
+  private final Set<ServerId> silent = new TreeSet<>();
+
+  /** Since when a server has no session, as this leader saw it. */
+  private final Map<ServerId, Long> awaySince = new TreeMap<>();
+
+  /** Since when a client's session has ended, as this leader saw it. */
+  private final Map<ClientId, Long> endedSince = new TreeMap<>();
+
+  /** Since when each learner is on its way, as this leader saw it. */
+  private final Map<ChunkHandle, Long> copyingSince = new TreeMap<>();
+
+  private final Map<ChunkHandle, AddCopy> needed = new TreeMap<>();
+  private final Set<ChunkHandle> ordering = new TreeSet<>();
+  private ChunkHandle cursor = new ChunkHandle(0);
+  private long nextNanos;
+  private boolean purging;
+
+  Upkeep(Soft soft, ChangeDesk changes, ClientDesk clients, PlacementPolicy placement) {
+    this.soft = soft;
+    this.changes = changes;
     this.clients = clients;
+    this.placement = placement;
   }
 
   void clear() {
     silent.clear();
+    awaySince.clear();
+    endedSince.clear();
+    copyingSince.clear();
+    needed.clear();
+    ordering.clear();
+    cursor = new ChunkHandle(0);
     nextNanos = 0;
+    purging = false;
   }
 
   /** True where this is news. */
@@ -26,11 +115,456 @@ final class Upkeep {
     return now ? silent.add(server) : silent.remove(server);
   }
 
-  void tick(long now, long readyNanos) {
+  /** Everything is looked at in the next turn. */
+  void hurry() {
+    nextNanos = 0;
+  }
+
+  void tick(long now) {
     if (now < nextNanos) {
       return;
     }
     nextNanos = now + EVERY_NANOS;
     clients.closeChunks();
+    dropDoomed();
+    noteAway(now);
+    releaseDraining();
+    forget(now);
+    if (reportsIn()) {
+      learners(now);
+      scan(now);
+      order(now);
+    }
+  }
+
+  /** Every server that lives has told this leader what it has. */
+  boolean reportsIn() {
+    for (Server server : soft.servers.all()) {
+      if (soft.session(server.id()).isPresent() && !server.reportedInFull()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // ------------------------------------------------------------------ servers
+
+  private void noteAway(long now) {
+    for (Server server : soft.servers.all()) {
+      if (soft.session(server.id()).isPresent()) {
+        awaySince.remove(server.id());
+      } else {
+        awaySince.putIfAbsent(server.id(), now);
+      }
+    }
+  }
+
+  /** Three times T without a session: its copies are made elsewhere. */
+  private boolean isLost(ServerId server, long now) {
+    if (soft.servers.find(server) == null) {
+      return true;
+    }
+    Long since = awaySince.get(server);
+    return since != null && now - since > 3 * soft.settings.terms().ttlNanos();
+  }
+
+  /** A server that is to be emptied gives its leases back, each once nothing is pending. */
+  private void releaseDraining() {
+    for (Server server : soft.servers.all()) {
+      if (!server.draining() || server.session().isEmpty()) {
+        continue;
+      }
+      for (ChunkHandle chunk : soft.read(view -> view.leasesOf(server.session().get()))) {
+        ChunkEntry entry = changes.entry(chunk);
+        if (entry != null && entry.pending().isEmpty() && hasHeir(entry, server.id())) {
+          soft.outbox.put(
+              server.id(), Outbox.Slot.HOLDER, new ReleaseCommand(chunk, entry.active().version()));
+        }
+      }
+    }
+  }
+
+  private boolean hasHeir(ChunkEntry entry, ServerId draining) {
+    for (Member member : entry.active().members()) {
+      if (!member.server().equals(draining)
+          && !soft.suspect(member.server())
+          && !soft.draining(member.server())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // ------------------------------------------------------------------ copies
+
+  /** Learners: told whom to copy, and taken in when they have caught up. */
+  private void learners(long now) {
+    List<ChunkHandle> chunks = soft.read(view -> view.chunksWithLearners());
+    copyingSince.keySet().retainAll(chunks);
+    for (ChunkHandle chunk : chunks) {
+      copyingSince.putIfAbsent(chunk, now);
+      ChunkEntry entry = changes.entry(chunk);
+      if (entry != null) {
+        for (Learner learner : entry.learners()) {
+          learner(entry, learner);
+        }
+      }
+    }
+  }
+
+  private void learner(ChunkEntry entry, Learner learner) {
+    ServerId server = learner.member().server();
+    ChunkHandle chunk = entry.handle();
+    Optional<ReplicaReport> report = soft.replicas.find(chunk, server);
+    boolean mine = report.isPresent() && report.get().replica().equals(learner.member().replica());
+    if (entry.seal().isPresent()
+        && mine
+        && report.get().state() == ReplicaState.SEALED
+        && report.get().seal().equals(entry.seal())) {
+      soft.outbox.drop(server, chunk, Outbox.Slot.COPY);
+      join(entry, learner);
+      return;
+    }
+    if (entry.seal().isEmpty()
+        && changes.settings(entry).caughtUp().contains(learner.member().replica())
+        && entry.pending().isEmpty()) {
+      changes.want(chunk, ChangeReason.MEMBER_JOINS, false, false, Set.of());
+    }
+    Member source = source(entry, server);
+    if (source == null || !soft.incarnation(server).equals(Optional.of(learner.incarnation()))) {
+      return;
+    }
+    soft.outbox.put(
+        server,
+        Outbox.Slot.COPY,
+        new CopyCommand(
+            entry.spec(),
+            learner.member(),
+            entry.active().version(),
+            source,
+            soft.address(source.server()),
+            entry.seal()));
+  }
+
+  private void join(ChunkEntry entry, Learner learner) {
+    if (!ordering.add(entry.handle())) {
+      return;
+    }
+    propose(
+        entry.handle(),
+        new JoinReplica(
+            entry.handle(),
+            learner.member().server(),
+            learner.member().replica(),
+            learner.incarnation(),
+            entry.seal().orElseThrow().lengthBytes(),
+            entry.seal().orElseThrow().checksum()),
+        EventKind.REPLICA_ADDED,
+        learner.member().server());
+  }
+
+  /** From whom to copy: a primary first, of a sealed chunk any good member. */
+  private @Nullable Member source(ChunkEntry entry, ServerId without) {
+    Member best = null;
+    for (Member member : entry.active().members()) {
+      if (member.server().equals(without)
+          || soft.suspect(member.server())
+          || health(entry, member, 0) == Health.DAMAGED) {
+        continue;
+      }
+      if (entry.active().primary().equals(Optional.of(member.server()))) {
+        return member;
+      }
+      if (best == null) {
+        best = member;
+      }
+    }
+    return best;
+  }
+
+  private void scan(long now) {
+    List<ChunkEntry> entries = soft.read(view -> view.chunksAfter(cursor, SCAN));
+    for (ChunkEntry entry : entries) {
+      cursor = entry.handle();
+      look(entry, now);
+    }
+    for (ChunkHandle chunk : List.copyOf(needed.keySet())) {
+      ChunkEntry entry = changes.entry(chunk);
+      if (entry == null) {
+        needed.remove(chunk);
+      } else {
+        look(entry, now);
+      }
+    }
+    if (entries.size() < SCAN) {
+      cursor = new ChunkHandle(0);
+      strangers();
+    }
+  }
+
+  private void look(ChunkEntry entry, long now) {
+    ChunkHandle chunk = entry.handle();
+    needed.remove(chunk);
+    Facts facts = facts(entry, now);
+    if (facts == null || ordering.contains(chunk)) {
+      return;
+    }
+    for (Step step : planner.plan(facts)) {
+      switch (step) {
+        case AddCopy add -> needed.put(chunk, add);
+        case DropCopy drop -> drop(drop);
+      }
+    }
+  }
+
+  /** Null where the chunk is about to go anyway. */
+  private @Nullable Facts facts(ChunkEntry entry, long now) {
+    Optional<FileEntry> file = soft.read(view -> view.file(entry.spec().file()));
+    if (file.isEmpty() || file.get().place() == FileEntry.Place.DOOMED) {
+      return null;
+    }
+    List<Copy> members = new ArrayList<>();
+    for (Member member : entry.active().members()) {
+      members.add(new Copy(member, health(entry, member, now)));
+    }
+    List<Copy> learners = new ArrayList<>();
+    for (Learner learner : entry.learners()) {
+      boolean going =
+          soft.incarnation(learner.member().server()).equals(Optional.of(learner.incarnation()))
+              && now - copyingSince.getOrDefault(entry.handle(), now) < COPY_NANOS;
+      learners.add(new Copy(learner.member(), going ? Health.GOOD : Health.LOST));
+    }
+    int goal = file.get().replication();
+    return new Facts(
+        entry.handle(),
+        goal,
+        ControlSettings.minReplicas(goal),
+        entry.seal().isPresent(),
+        entry.pending().isPresent(),
+        members,
+        learners);
+  }
+
+  private Health health(ChunkEntry entry, Member member, long now) {
+    ServerId server = member.server();
+    if (soft.session(server).isEmpty()) {
+      return now > 0 && isLost(server, now) ? Health.LOST : Health.AWAY;
+    }
+    Optional<ReplicaReport> report = soft.replicas.find(entry.handle(), server);
+    Server known = soft.servers.find(server);
+    if (report.isEmpty() || !report.get().replica().equals(member.replica())) {
+      // a birth may not have reached it yet; of a sealed chunk each member has a copy
+      boolean mustHave = entry.seal().isPresent() && known != null && known.reportedInFull();
+      return mustHave ? Health.LOST : Health.GOOD;
+    }
+    if (report.get().state() == ReplicaState.DAMAGED) {
+      return Health.DAMAGED;
+    }
+    return soft.draining(server) ? Health.DRAINING : Health.GOOD;
+  }
+
+  /** Orders copies, the most urgent first, as long as there is room for more under way. */
+  private void order(long now) {
+    if (needed.isEmpty()) {
+      return;
+    }
+    Map<ServerId, Integer> into = new TreeMap<>();
+    int underWay = ordering.size();
+    for (ChunkHandle chunk : soft.read(view -> view.chunksWithLearners())) {
+      ChunkEntry entry = changes.entry(chunk);
+      if (entry != null) {
+        for (Learner learner : entry.learners()) {
+          underWay++;
+          into.merge(learner.member().server(), 1, Integer::sum);
+        }
+      }
+    }
+    List<AddCopy> adds = new ArrayList<>(needed.values());
+    adds.sort(ReplicationPlanner.urgency());
+    for (AddCopy add : adds) {
+      if (underWay >= COPIES) {
+        return;
+      }
+      ChunkEntry entry = changes.entry(add.chunk());
+      if (entry == null) {
+        continue;
+      }
+      Set<ServerId> without = new TreeSet<>(add.without());
+      into.forEach(
+          (server, count) -> {
+            if (count >= COPIES_INTO_SERVER) {
+              without.add(server);
+            }
+          });
+      List<String> racks = new ArrayList<>();
+      for (Member member : entry.active().members()) {
+        Server server = soft.servers.find(member.server());
+        if (server != null) {
+          racks.add(server.rack());
+        }
+      }
+      List<Candidate> chosen =
+          placement.choose(
+              clients.candidates(without),
+              racks,
+              1,
+              entry.spec().capacityBytes(),
+              soft.random.nextLong());
+      if (chosen.isEmpty() || !ordering.add(add.chunk())) {
+        continue;
+      }
+      underWay++;
+      into.merge(chosen.get(0).server(), 1, Integer::sum);
+      copyingSince.put(add.chunk(), now);
+      logger.info(
+          "copy ordered chunk={} to={} good={}", add.chunk(), chosen.get(0).server(), add.good());
+      soft.propose(
+          new OrderReplica(add.chunk(), clients.place(chosen.get(0))),
+          (committed, failure) -> {
+            ordering.remove(add.chunk());
+            needed.remove(add.chunk());
+            changes.sync(add.chunk());
+            ChunkEntry ordered = changes.entry(add.chunk());
+            if (ordered != null) {
+              ordered.learners().forEach(learner -> learner(ordered, learner));
+            }
+          });
+    }
+  }
+
+  private void drop(DropCopy drop) {
+    if (!ordering.add(drop.chunk())) {
+      return;
+    }
+    logger.info("copy given up chunk={} at={} why=\"{}\"", drop.chunk(), drop.member(), drop.why());
+    propose(
+        drop.chunk(),
+        new RemoveReplica(drop.chunk(), drop.member().server(), drop.member().replica()),
+        EventKind.REPLICA_REMOVED,
+        drop.member().server());
+  }
+
+  private void propose(ChunkHandle chunk, Operation operation, EventKind kind, ServerId server) {
+    soft.propose(
+        operation,
+        (committed, failure) -> {
+          ordering.remove(chunk);
+          if (committed != null && committed.result().isApplied()) {
+            soft.event(kind, Optional.of(server), Optional.of(chunk), 0, Map.of());
+          }
+          changes.sync(chunk);
+        });
+  }
+
+  /** Copies that the log does not count: deleted where that harms nobody. */
+  private void strangers() {
+    for (Server server : soft.servers.all()) {
+      if (soft.session(server.id()).isEmpty() || !server.reportedInFull()) {
+        continue;
+      }
+      for (ChunkHandle chunk : soft.replicas.at(server.id())) {
+        soft.replicas
+            .find(chunk, server.id())
+            .ifPresent(report -> stranger(server.id(), chunk, report));
+      }
+    }
+  }
+
+  private void stranger(ServerId server, ChunkHandle chunk, ReplicaReport report) {
+    ChunkEntry entry = changes.entry(chunk);
+    boolean forgotten;
+    if (entry == null) {
+      // above the log's end: the masters were restored from a backup; that is never deleted
+      forgotten = chunk.value() <= soft.read(view -> view.lastApplied());
+    } else {
+      boolean counted =
+          entry.active().memberAt(server).map(Member::replica).equals(Optional.of(report.replica()))
+              || entry.learner(server, report.replica()).isPresent();
+      forgotten =
+          !counted
+              && entry.pending().isEmpty()
+              && report.accepted() <= entry.active().version()
+              && report.promised() <= entry.lastVersion()
+              && hasEnoughGood(entry);
+    }
+    if (forgotten) {
+      soft.outbox.put(
+          server,
+          Outbox.Slot.DELETE,
+          new DeleteCommand(
+              chunk, report.replica(), Math.max(report.accepted(), report.promised())),
+          1);
+    }
+  }
+
+  private boolean hasEnoughGood(ChunkEntry entry) {
+    int good = 0;
+    for (Member member : entry.active().members()) {
+      Optional<ReplicaReport> report = soft.replicas.find(entry.handle(), member.server());
+      if (report.isPresent()
+          && report.get().replica().equals(member.replica())
+          && report.get().state() != ReplicaState.DAMAGED
+          && report.get().accepted() == entry.active().version()
+          && !soft.suspect(member.server())) {
+        good++;
+      }
+    }
+    return good >= changes.settings(entry).minReplicas();
+  }
+
+  // ------------------------------------------------------------------ garbage
+
+  private void dropDoomed() {
+    for (ChunkHandle chunk : soft.read(view -> view.doomedChunksInUse(1_000))) {
+      ChunkEntry entry = changes.entry(chunk);
+      if (entry != null && entry.pending().isEmpty()) {
+        clients.sealUnused(entry, ChangeReason.DELETE);
+      }
+    }
+    if (purging) {
+      return;
+    }
+    long before = soft.clock.wallMillis() - soft.settings.trashExpiryMillis();
+    List<Trashed> trash = soft.read(view -> view.trash());
+    if (!trash.isEmpty() && trash.get(trash.size() - 1).deletedMillis() < before) {
+      once(new EmptyTrash(Optional.empty(), before));
+      return;
+    }
+    List<FileId> files = soft.read(view -> view.purgeable(1_000));
+    if (!files.isEmpty()) {
+      once(new PurgeFiles(files));
+    }
+  }
+
+  private void once(Operation operation) {
+    purging = true;
+    soft.propose(operation, (committed, failure) -> purging = false);
+  }
+
+  private void forget(long now) {
+    List<ClientEntry> ended = soft.read(view -> view.endedClients());
+    Set<ClientId> present = new TreeSet<>();
+    long through = 0;
+    for (ClientEntry client : ended) {
+      present.add(client.client());
+      long since = endedSince.computeIfAbsent(client.client(), id -> now);
+      if (now - since >= FORGET_NANOS) {
+        through = Math.max(through, client.endedAt());
+      }
+    }
+    endedSince.keySet().retainAll(present);
+    if (through > 0 && !purging) {
+      once(new ForgetClients(soft.role.term(), through));
+    }
+  }
+
+  /** How many chunks want a copy. */
+  int neededCopies() {
+    return needed.size();
+  }
+
+  /** A server as the log has it, without leases, copies and learners. */
+  boolean isEmpty(ServerEntry server) {
+    return soft.read(view -> view.chunksAt(server.server())).isEmpty();
   }
 }

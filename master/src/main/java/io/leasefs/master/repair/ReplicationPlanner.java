@@ -1,0 +1,146 @@
+package io.leasefs.master.repair;
+
+import io.leasefs.common.model.ChunkHandle;
+import io.leasefs.common.model.Member;
+import io.leasefs.common.model.ServerId;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Which copies to make and which to give up, chunk by chunk. Pure: facts in, steps out; somebody
+ * else carries them out, within limits, and checks each against the log as it is applied.
+ *
+ * <p>A copy that can be read is worth more than any rule: nothing is given up that would leave
+ * fewer good ones than the goal, and never the last one.
+ */
+public final class ReplicationPlanner {
+  /** What a copy is worth now. */
+  public enum Health {
+    GOOD,
+    /** Good, on a server that is to be emptied. */
+    DRAINING,
+    /** Its server is away, but may yet come back. */
+    AWAY,
+    /** Its server is away for too long, or has come back without it. */
+    LOST,
+    /** It cannot be trusted. */
+    DAMAGED
+  }
+
+  /** A copy and its worth. */
+  public record Copy(Member member, Health health) {}
+
+  /**
+   * A chunk as it is.
+   *
+   * @param goal copies wanted
+   * @param least fewest copies with which it can be written
+   * @param sealed its copies never change any more
+   * @param moving a change is under way
+   */
+  public record Facts(
+      ChunkHandle chunk,
+      int goal,
+      int least,
+      boolean sealed,
+      boolean moving,
+      List<Copy> members,
+      List<Copy> learners) {}
+
+  /** One thing to do. */
+  public sealed interface Step {
+    ChunkHandle chunk();
+  }
+
+  /**
+   * Make one more copy.
+   *
+   * @param good copies that there are: fewest first
+   * @param without servers that have one, or had one that is not yet given up
+   */
+  public record AddCopy(ChunkHandle chunk, int good, Set<ServerId> without) implements Step {}
+
+  /** Take a copy out of the log; it is deleted where it lies. */
+  public record DropCopy(ChunkHandle chunk, Member member, String why) implements Step {}
+
+  /** Steps for one chunk, at most one of each kind. */
+  public List<Step> plan(Facts facts) {
+    List<Step> steps = new ArrayList<>();
+    int staying = count(facts.members(), Health.GOOD);
+    int draining = count(facts.members(), Health.DRAINING);
+    int away = count(facts.members(), Health.AWAY);
+    int coming = count(facts.learners(), Health.GOOD);
+    int good = staying + draining;
+    // who is only away for a moment is waited for, unless writing already stands still
+    int expected = staying + coming + (good + coming >= facts.least() ? away : 0);
+    if (good > 0 && expected < facts.goal()) {
+      steps.add(new AddCopy(facts.chunk(), good, servers(facts)));
+    }
+    for (Copy learner : facts.learners()) {
+      if (learner.health() != Health.GOOD && learner.health() != Health.AWAY) {
+        steps.add(
+            new DropCopy(facts.chunk(), learner.member(), "a copy that will not be finished"));
+        return steps;
+      }
+    }
+    if (facts.sealed() && !facts.moving()) {
+      dropMember(facts, staying, good, steps);
+    }
+    return steps;
+  }
+
+  /** Orders additions: fewest good copies first, older chunks first. */
+  public static Comparator<AddCopy> urgency() {
+    return Comparator.comparingInt(AddCopy::good).thenComparing(AddCopy::chunk);
+  }
+
+  private static void dropMember(Facts facts, int staying, int good, List<Step> steps) {
+    for (Copy member : facts.members()) {
+      if (member.health() == Health.DAMAGED && good >= 1) {
+        steps.add(new DropCopy(facts.chunk(), member.member(), "damaged"));
+        return;
+      }
+    }
+    if (staying < facts.goal()) {
+      return;
+    }
+    for (Copy member : facts.members()) {
+      if (member.health() == Health.LOST || member.health() == Health.DRAINING) {
+        String why = member.health() == Health.LOST ? "replaced" : "moved away";
+        steps.add(new DropCopy(facts.chunk(), member.member(), why));
+        return;
+      }
+    }
+    if (staying > facts.goal()) {
+      Copy last = null;
+      for (Copy member : facts.members()) {
+        if (member.health() == Health.GOOD) {
+          last = member;
+        }
+      }
+      if (last != null) {
+        steps.add(new DropCopy(facts.chunk(), last.member(), "one more than the goal"));
+      }
+    }
+  }
+
+  private static int count(List<Copy> copies, Health health) {
+    int count = 0;
+    for (Copy copy : copies) {
+      if (copy.health() == health) {
+        count++;
+      }
+    }
+    return count;
+  }
+
+  private static Set<ServerId> servers(Facts facts) {
+    Set<ServerId> servers = new TreeSet<>();
+    facts.members().forEach(copy -> servers.add(copy.member().server()));
+    facts.learners().forEach(copy -> servers.add(copy.member().server()));
+    return servers;
+  }
+}
