@@ -13,6 +13,7 @@ import io.leasefs.common.model.EventKind;
 import io.leasefs.common.model.Member;
 import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.ServerId;
+import io.leasefs.common.model.SessionId;
 import io.leasefs.master.cluster.ServerRegistry.Server;
 import io.leasefs.master.lease.LeaseTable;
 import io.leasefs.master.lease.Reconfiguration;
@@ -77,6 +78,9 @@ final class ChangeDesk {
   /** Chunks with an entry under way that changes them. */
   private final Set<ChunkHandle> proposed = new TreeSet<>();
 
+  /** Chunks with an entry under way that ends their lease. */
+  private final Set<ChunkHandle> ending = new TreeSet<>();
+
   /** Chunks whose last entry was refused: nothing is proposed before this instant. */
   private final Map<ChunkHandle, Long> pausedUntil = new TreeMap<>();
 
@@ -112,6 +116,7 @@ final class ChangeDesk {
     waiting.clear();
     known.clear();
     proposed.clear();
+    ending.clear();
     pausedUntil.clear();
     wanted.clear();
     blames.clear();
@@ -351,35 +356,57 @@ final class ChangeDesk {
     }
   }
 
-  /** The holder gave these back: they end in the log. */
+  /** The holder gave these back: they end in the log. What the log does not have is no news. */
   void givenBack(ServerId server, Server known, List<LeaseName> names, boolean revoked) {
+    if (known.session().isEmpty()) {
+      return;
+    }
+    SessionId session = known.session().get();
     List<LeaseId> ended = new ArrayList<>();
-    known
-        .session()
-        .ifPresent(
-            session -> {
-              for (LeaseName name : names) {
-                soft.leases.givenBack(session, name);
-                ended.add(new LeaseId(name.chunk(), name.version(), session));
-                soft.event(
-                    revoked ? EventKind.LEASE_REVOKED : EventKind.LEASE_RELEASED,
-                    Optional.of(server),
-                    Optional.of(name.chunk()),
-                    name.version(),
-                    Map.of());
-              }
-            });
+    for (LeaseName name : names) {
+      ChunkEntry entry = entry(name.chunk());
+      boolean logged =
+          entry != null
+              && entry.lease().isPresent()
+              && entry.lease().get().session().equals(session)
+              && entry.lease().get().version() == name.version();
+      if (!logged || soft.leases.isGivenBack(name)) {
+        continue;
+      }
+      soft.leases.givenBack(session, name);
+      ended.add(new LeaseId(name.chunk(), name.version(), session));
+      soft.event(
+          revoked ? EventKind.LEASE_REVOKED : EventKind.LEASE_RELEASED,
+          Optional.of(server),
+          Optional.of(name.chunk()),
+          name.version(),
+          Map.of());
+    }
     endLeases(server, ended);
+  }
+
+  /** Leases that were given back while their entry got lost: proposed again. */
+  private void endGivenBack() {
+    for (Map.Entry<ChunkHandle, Lease> one : new TreeMap<>(known).entrySet()) {
+      Lease lease = one.getValue();
+      if (soft.leases.isGivenBack(new LeaseName(one.getKey(), lease.version()))
+          && !ending.contains(one.getKey())) {
+        endLeases(
+            lease.server(), List.of(new LeaseId(one.getKey(), lease.version(), lease.session())));
+      }
+    }
   }
 
   private void endLeases(ServerId server, List<LeaseId> ended) {
     if (ended.isEmpty()) {
       return;
     }
+    ended.forEach(lease -> ending.add(lease.chunk()));
     soft.propose(
         new EndLeases(ended),
         (committed, failure) -> {
           for (LeaseId lease : ended) {
+            ending.remove(lease.chunk());
             sync(lease.chunk());
             handOver(lease.chunk(), server);
           }
@@ -726,6 +753,15 @@ final class ChangeDesk {
         next = Math.min(next, on.untilNanos());
       }
     }
+    endGivenBack();
+    for (Map.Entry<ChunkHandle, Blame> one : new TreeMap<>(blames).entrySet()) {
+      ChunkEntry entry = entry(one.getKey());
+      if (entry == null || entry.active().version() != one.getValue().version) {
+        blames.remove(one.getKey());
+      } else if (entry.pending().isEmpty() && !wanted.containsKey(one.getKey())) {
+        replaceFailed(entry, one.getValue().members);
+      }
+    }
     pausedUntil.values().removeIf(until -> until <= now);
     for (long until : pausedUntil.values()) {
       next = Math.min(next, until);
@@ -749,7 +785,7 @@ final class ChangeDesk {
 
   /** Whether changes are under way that must be looked at often. */
   boolean isBusy() {
-    return !moving.isEmpty() || !silentFor.isEmpty() || !pausedUntil.isEmpty();
+    return !moving.isEmpty() || !silentFor.isEmpty() || !pausedUntil.isEmpty() || !blames.isEmpty();
   }
 
   private long beginForSilentHolders(long now) {

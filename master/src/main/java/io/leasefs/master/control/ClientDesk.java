@@ -148,6 +148,7 @@ final class ClientDesk {
         session.isPresent() ? sessions.put(client, session.get()) : sessions.remove(client);
     if (before != null && !session.equals(Optional.of(before))) {
       soft.leases.ended(before);
+      soft.sessionsDied();
     }
     session.ifPresent(
         id -> {

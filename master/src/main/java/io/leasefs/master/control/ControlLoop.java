@@ -177,6 +177,8 @@ public final class ControlLoop {
     clients.clear();
     heartbeats.clear();
     upkeep.clear();
+    soft.deadWatermark = 0;
+    soft.living = List.of();
     unreachable = Set.of();
     founding = false;
   }
@@ -326,6 +328,7 @@ public final class ControlLoop {
               ended(session, server, held.getOrDefault(session, List.of()), "ran out");
             }
           }
+          soft.sessionsDied();
           clients.sessionsEnded();
           clients.closeChunks();
         });

@@ -322,8 +322,8 @@ final class HeartbeatDesk {
             grants(answer),
             answer.revocations(),
             commands,
-            0,
-            List.of()));
+            soft.deadWatermark,
+            soft.living));
   }
 
   private List<LeaseGrant> grants(Answer answer) {

@@ -18,8 +18,10 @@ import io.leasefs.master.log.Operation;
 import io.leasefs.master.log.OperationLog;
 import io.leasefs.master.log.OperationLog.Committed;
 import io.leasefs.master.log.OperationLog.Role;
+import io.leasefs.master.state.SessionEntry;
 import io.leasefs.master.state.StateView;
 import io.leasefs.server.events.EventSink;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -49,6 +51,11 @@ final class Soft implements Reconfiguration.Servers {
 
   /** Chunk leases per server, as last synchronized. */
   final Map<ServerId, Integer> leaseCounts = new TreeMap<>();
+
+  /** Sessions up to this one are dead, but for the living exceptions; 0 = nothing is told. */
+  long deadWatermark;
+
+  List<SessionId> living = List.of();
 
   Role role = new Role(0, false, false, Optional.empty());
 
@@ -157,6 +164,19 @@ final class Soft implements Reconfiguration.Servers {
       long version,
       Map<String, String> fields) {
     events.record(kind, subject, chunk, version, fields);
+  }
+
+  /** The most living sessions that a response names. */
+  private static final int MOST_LIVING = 1_000;
+
+  /** Sessions have ended: servers are told which, as everything but the living. */
+  void sessionsDied() {
+    List<SessionId> alive =
+        read(view -> view.sessions()).stream().map(SessionEntry::session).toList();
+    if (alive.size() <= MOST_LIVING) {
+      deadWatermark = read(StateView::lastApplied);
+      living = alive;
+    }
   }
 
   /** When the next session runs out, unless it is heard. */

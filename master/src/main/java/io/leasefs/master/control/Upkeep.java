@@ -85,6 +85,9 @@ final class Upkeep {
   /** Since when each learner is on its way, as this leader saw it. */
   private final Map<ChunkHandle, Long> copyingSince = new TreeMap<>();
 
+  private record JoinTry(long nextNanos, long pauseNanos) {}
+
+  private final Map<ChunkHandle, JoinTry> joins = new TreeMap<>();
   private final Map<ChunkHandle, AddCopy> needed = new TreeMap<>();
   private final Set<ChunkHandle> ordering = new TreeSet<>();
   private ChunkHandle cursor = new ChunkHandle(0);
@@ -104,6 +107,7 @@ final class Upkeep {
     endedSince.clear();
     copyingSince.clear();
     needed.clear();
+    joins.clear();
     ordering.clear();
     cursor = new ChunkHandle(0);
     nextNanos = 0;
@@ -201,6 +205,7 @@ final class Upkeep {
   private void learners(long now) {
     List<ChunkHandle> chunks = soft.read(view -> view.chunksWithLearners());
     copyingSince.keySet().retainAll(chunks);
+    joins.keySet().retainAll(chunks);
     for (ChunkHandle chunk : chunks) {
       copyingSince.putIfAbsent(chunk, now);
       ChunkEntry entry = changes.entry(chunk);
@@ -227,7 +232,8 @@ final class Upkeep {
     }
     if (entry.seal().isEmpty()
         && changes.settings(entry).caughtUp().contains(learner.member().replica())
-        && entry.pending().isEmpty()) {
+        && entry.pending().isEmpty()
+        && mayTryToJoin(chunk)) {
       changes.want(chunk, ChangeReason.MEMBER_JOINS, false, false, Set.of());
     }
     Member source = source(entry, server);
@@ -244,6 +250,18 @@ final class Upkeep {
             source,
             soft.address(source.server()),
             entry.seal()));
+  }
+
+  /** A change in vain costs writers a moment each time: tried ever more seldom. */
+  private boolean mayTryToJoin(ChunkHandle chunk) {
+    long now = soft.clock.nanos();
+    JoinTry last = joins.get(chunk);
+    if (last != null && now < last.nextNanos) {
+      return false;
+    }
+    long pause = last == null ? 2 * EVERY_NANOS : Math.min(60 * EVERY_NANOS, 2 * last.pauseNanos);
+    joins.put(chunk, new JoinTry(now + pause, pause));
+    return true;
   }
 
   private void join(ChunkEntry entry, Learner learner) {

@@ -223,6 +223,7 @@ public final class Reconfiguration {
     if (usableSince == null) {
       usableSince = now;
     }
+    awaited.addAll(awaitedLearners(chunk, servers, settings));
     List<Participant> able = ableToJoin(chunk, servers, settings);
     if (able.size() < settings.minReplicas()) {
       return waiting(
@@ -305,6 +306,7 @@ public final class Reconfiguration {
         awaited.add(server);
       }
     }
+    awaited.addAll(awaitedLearners(chunk, servers, settings));
     if (seedSealed && usableSince == null) {
       usableSince = now;
     }
@@ -340,6 +342,21 @@ public final class Reconfiguration {
       }
     }
     return able;
+  }
+
+  /** Caught-up learners that have not promised yet; they are waited for like members. */
+  private List<ServerId> awaitedLearners(ChunkEntry chunk, Servers servers, Settings settings) {
+    List<ServerId> awaited = new ArrayList<>();
+    for (Learner learner : chunk.learners()) {
+      ServerId server = learner.member().server();
+      if (settings.caughtUp().contains(learner.member().replica())
+          && answerIn(learner.member(), servers) == null
+          && !servers.suspect(server)
+          && !blamed.contains(server)) {
+        awaited.add(server);
+      }
+    }
+    return awaited;
   }
 
   /** Everyone is told until the version starts: a member that comes late may still be needed. */

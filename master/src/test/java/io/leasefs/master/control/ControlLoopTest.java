@@ -3,14 +3,25 @@ package io.leasefs.master.control;
 import static io.leasefs.master.control.World.MILLIS;
 import static io.leasefs.master.control.World.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasefs.common.api.AdminApi;
+import io.leasefs.common.api.Heartbeat.LeaseName;
+import io.leasefs.common.api.MasterApi.CreateFile;
 import io.leasefs.common.api.MasterApi.OpenFile;
+import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ChunkHandle;
+import io.leasefs.common.model.ChunkLayout;
+import io.leasefs.common.model.Durability;
 import io.leasefs.common.model.EventKind;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.Member;
+import io.leasefs.common.model.RequestId;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.master.control.World.FakeServer;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 class ControlLoopTest {
@@ -150,6 +161,284 @@ class ControlLoopTest {
         .extracting(event -> event.kind())
         .doesNotContain(EventKind.SESSION_ENDED);
     assertThat(world.chunk(chunk).active().version()).isEqualTo(1);
+  }
+
+  @Test
+  void drainedPrimaryHandsOverWithinTwoHundredMilliseconds() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer old = primary(world, chunk);
+
+    world.get(world.operator.drain(old.id, false));
+    world.pass(200 * MILLIS);
+
+    assertThat(world.chunk(chunk).active().version()).isEqualTo(2);
+    assertThat(primary(world, chunk)).isNotEqualTo(old);
+    assertThat(primary(world, chunk).isValid(chunk)).isTrue();
+  }
+
+  @Test
+  void drainedServerEndsUpEmpty() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    ChunkHandle chunk = closed(world, "/f");
+    FakeServer leaving = secondary(world, chunk);
+
+    world.get(world.operator.drain(leaving.id, false));
+    world.pass(10 * SECOND);
+
+    assertThat(world.state.chunksAt(leaving.id)).isEmpty();
+    assertThat(leaving.copies).isEmpty();
+    assertThat(world.chunk(chunk).active().members()).hasSize(3);
+    assertThat(world.get(world.operator.nodes()))
+        .filteredOn(node -> node.server().equals(leaving.id))
+        .extracting(node -> node.state())
+        .containsExactly(AdminApi.NodeState.DRAINED);
+  }
+
+  @Test
+  void lastCloseSealsTheChunkThroughItsPrimary() {
+    World world = World.with("cs1", "cs2", "cs3");
+
+    ChunkHandle chunk = closed(world, "/f");
+
+    assertThat(world.chunk(chunk).seal()).isPresent();
+    assertThat(world.chunk(chunk).lease()).isEmpty();
+    world.pass(SECOND);
+    assertThat(world.servers.values()).noneMatch(server -> server.holds(chunk));
+  }
+
+  @Test
+  void deadClientsFileIsSealed() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+
+    world.pass(75 * SECOND);
+
+    assertThat(world.chunk(chunk).seal()).isPresent();
+    assertThat(world.get(world.client.stat(FilePath.parse("/f"))).openWriters()).isZero();
+  }
+
+  @Test
+  void lostCopyOfASealedChunkIsMadeElsewhere() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    ChunkHandle chunk = closed(world, "/f");
+    FakeServer dead = secondary(world, chunk);
+    dead.kill();
+
+    world.pass(60 * SECOND);
+
+    assertThat(world.chunk(chunk).active().members())
+        .extracting(Member::server)
+        .hasSize(3)
+        .doesNotContain(dead.id);
+    assertThat(world.chunk(chunk).learners()).isEmpty();
+  }
+
+  @Test
+  void returnedServersOldCopyIsDeleted() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    ChunkHandle chunk = closed(world, "/f");
+    FakeServer dead = secondary(world, chunk);
+    dead.kill();
+    world.pass(60 * SECOND);
+
+    dead.start();
+    world.pass(5 * SECOND);
+
+    assertThat(dead.copies).doesNotContainKey(chunk);
+    assertThat(world.chunk(chunk).active().members()).hasSize(3);
+  }
+
+  @Test
+  void openChunkThatLostAMemberGetsALearnerThatJoins() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer primary = primary(world, chunk);
+    FakeServer dead = secondary(world, chunk);
+    dead.kill();
+    primary.blame(chunk, 1, dead);
+
+    world.pass(5 * SECOND);
+
+    assertThat(world.chunk(chunk).active().members())
+        .extracting(Member::server)
+        .hasSize(3)
+        .doesNotContain(dead.id);
+    assertThat(primary(world, chunk)).isEqualTo(primary);
+    assertThat(world.chunk(chunk).learners()).isEmpty();
+  }
+
+  @Test
+  void revokedLeaseIsAcknowledgedAndTheNextPrimaryGoesOn() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer primary = primary(world, chunk);
+    primary.blame(
+        chunk,
+        1,
+        world.server(world.chunk(chunk).active().members().get(1).server().name()),
+        world.server(world.chunk(chunk).active().members().get(2).server().name()));
+
+    world.pass(SECOND);
+
+    assertThat(world.chunk(chunk).active().version()).isGreaterThan(1);
+    assertThat(primary(world, chunk).isValid(chunk)).isTrue();
+    assertThat(world.servers.values().stream().filter(server -> server.holds(chunk)).count())
+        .isEqualTo(1);
+  }
+
+  @Test
+  void waitingLookUpIsAnsweredWhenTheNextPrimaryIsThere() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    primary(world, chunk).kill();
+
+    CompletableFuture<ChunkLayout> layout = world.client.chunkLayout(chunk, 1, 30 * SECOND);
+    world.pass(5 * SECOND);
+    assertThat(layout).isNotDone();
+    world.pass(7 * SECOND);
+
+    assertThat(layout).isCompleted();
+    assertThat(layout.join().configuration().version()).isEqualTo(2);
+    assertThat(layout.join().primary()).isPresent();
+  }
+
+  @Test
+  void waitingLookUpIsAnsweredAtItsDeadline() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+
+    CompletableFuture<ChunkLayout> layout = world.client.chunkLayout(chunk, 1, SECOND);
+    world.pass(1100 * MILLIS);
+
+    assertThat(layout).isCompleted();
+    assertThat(layout.join().configuration().version()).isEqualTo(1);
+  }
+
+  @Test
+  void releasedLeaseGetsANewPrimaryWhenTheChunkIsUsedAgain() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer primary = primary(world, chunk);
+    primary.held.remove(chunk);
+    primary.released.add(new LeaseName(chunk, 1));
+    primary.send();
+    world.pass(SECOND);
+    assertThat(world.chunk(chunk).lease()).isEmpty();
+    assertThat(world.chunk(chunk).active().version()).isEqualTo(1);
+
+    ChunkLayout layout = world.get(world.client.chunkLayout(chunk, 1, 10 * SECOND));
+
+    assertThat(layout.configuration().version()).isEqualTo(2);
+    assertThat(layout.primary()).isPresent();
+  }
+
+  @Test
+  void whyNamesThePromiseThatBlocksAndItsEnd() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer old = primary(world, chunk);
+    old.kill();
+    world.pass(4 * SECOND);
+
+    List<AdminApi.Wait> waits = world.get(world.operator.why(chunk));
+
+    assertThat(waits).isNotEmpty();
+    assertThat(waits.get(0).holder()).contains(old.id);
+    assertThat(waits.get(0).untilNanos()).isBetween(5 * SECOND, 7 * SECOND);
+  }
+
+  @Test
+  void repeatedRequestIsAnsweredAndNotRepeated() {
+    World world = World.with("cs1", "cs2", "cs3");
+    RequestId request = world.request();
+    CreateFile file =
+        new CreateFile(FilePath.parse("/f"), false, 3, 0, Durability.REPLICATED, 0644, true);
+
+    OpenFile first = world.get(world.client.create(request, file));
+    world.servers.values().forEach(FakeServer::kill);
+    OpenFile again = world.get(world.client.create(request, file));
+
+    assertThat(again.openNumber()).isEqualTo(first.openNumber());
+    assertThat(again.status().id()).isEqualTo(first.status().id());
+  }
+
+  @Test
+  void fewerServersThanMinReplicasIsAnError() {
+    World world = World.with("cs1");
+
+    assertThatThrownBy(() -> world.create("/f", 3))
+        .hasCauseInstanceOf(LeaseFsException.class)
+        .hasMessageContaining("at least 2");
+    assertThat(world.create("/g", 1).last()).isPresent();
+  }
+
+  @Test
+  void fewerServersThanTheGoalIsRepairedLater() {
+    World world = World.with("cs1", "cs2");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    assertThat(world.chunk(chunk).active().members()).hasSize(2);
+
+    world.server("cs3").start();
+    world.pass(5 * SECOND);
+
+    assertThat(world.chunk(chunk).active().members()).hasSize(3);
+  }
+
+  @Test
+  void nothingIsCopiedBeforeAllServersHaveReported() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    ChunkHandle chunk = closed(world, "/f");
+    world.servers.values().forEach(FakeServer::freeze);
+    world.log.lead();
+    world.pass(5 * SECOND);
+
+    assertThat(world.chunk(chunk).learners()).isEmpty();
+    assertThat(world.get(world.operator.status()).reportsIn()).isFalse();
+    assertThat(world.get(world.client.layout(FilePath.parse("/f"), 0, 10)).chunks()).hasSize(1);
+  }
+
+  @Test
+  void purgedFilesCopiesAreDeleted() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = closed(world, "/f");
+
+    world.get(world.client.delete(world.request(), FilePath.parse("/f"), false, true));
+    world.pass(6 * SECOND);
+
+    assertThat(world.state.chunk(chunk)).isEmpty();
+    assertThat(world.servers.values()).allMatch(server -> server.copies.isEmpty());
+  }
+
+  @Test
+  void shortClosedChunkIsReopenedForAppending() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = closed(world, "/f");
+    long version = world.chunk(chunk).active().version();
+
+    OpenFile open = world.get(world.client.openForWrite(world.request(), FilePath.parse("/f"), 0));
+
+    assertThat(open.last().orElseThrow().handle()).isEqualTo(chunk);
+    assertThat(open.last().orElseThrow().seal()).isEmpty();
+    assertThat(open.last().orElseThrow().configuration().version()).isGreaterThan(version);
+    assertThat(open.last().orElseThrow().primary()).isPresent();
+  }
+
+  /** A file that was created and closed, its chunk sealed. */
+  private static ChunkHandle closed(World world, String path) {
+    OpenFile open = world.create(path, 3);
+    world.pass(SECOND);
+    world.get(
+        world.client.close(
+            world.request(), open.status().id(), open.openNumber(), Optional.empty(), false));
+    world.pass(2 * SECOND);
+    return open.last().orElseThrow().handle();
   }
 
   private static FakeServer primary(World world, ChunkHandle chunk) {

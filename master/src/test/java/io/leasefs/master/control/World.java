@@ -1,13 +1,18 @@
 package io.leasefs.master.control;
 
+import io.leasefs.common.api.AdminApi;
 import io.leasefs.common.api.ClusterApi.HeartbeatStream;
 import io.leasefs.common.api.Heartbeat;
 import io.leasefs.common.api.Heartbeat.Certainty;
+import io.leasefs.common.api.Heartbeat.CloseCommand;
 import io.leasefs.common.api.Heartbeat.Command;
+import io.leasefs.common.api.Heartbeat.CopyCommand;
+import io.leasefs.common.api.Heartbeat.DeleteCommand;
 import io.leasefs.common.api.Heartbeat.FailedMember;
 import io.leasefs.common.api.Heartbeat.HeldLease;
 import io.leasefs.common.api.Heartbeat.LeaseName;
 import io.leasefs.common.api.Heartbeat.RecoverCommand;
+import io.leasefs.common.api.Heartbeat.ReleaseCommand;
 import io.leasefs.common.api.Heartbeat.ReplicaReport;
 import io.leasefs.common.api.Heartbeat.Response;
 import io.leasefs.common.api.Heartbeat.SealAnswer;
@@ -24,6 +29,7 @@ import io.leasefs.common.lease.LeaseDigest;
 import io.leasefs.common.lease.LeaseTerms;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkSeal;
+import io.leasefs.common.model.ChunkSpec;
 import io.leasefs.common.model.ClientId;
 import io.leasefs.common.model.ClusterEvent;
 import io.leasefs.common.model.DiskId;
@@ -68,6 +74,7 @@ final class World {
   final ControlSettings settings;
   final ControlLoop loop;
   final MasterApi client;
+  final AdminApi operator;
   final ClientId clientId = new ClientId(7, 7);
   long now = 1000 * SECOND;
   private long sequence;
@@ -127,6 +134,9 @@ final class World {
             () -> 42,
             new SpreadPlacement(),
             eventLog);
+    operator =
+        new AdminFace(
+            loop, settings, new Layouts(Endpoints::internal), eventLog, this::after, () -> now);
     client = new ClientFace(loop, settings, reads, clock::wallMillis, Endpoints::external);
   }
 
@@ -296,9 +306,9 @@ final class World {
     Certainty certainty = Certainty.CERTAIN;
     Heartbeat.ReplicaState state = Heartbeat.ReplicaState.OPEN;
     Optional<ChunkSeal> seal = Optional.empty();
-    io.leasefs.common.model.ChunkSpec spec;
+    ChunkSpec spec;
 
-    Copy(io.leasefs.common.model.ChunkSpec spec) {
+    Copy(ChunkSpec spec) {
       this.spec = spec;
     }
 
@@ -351,6 +361,7 @@ final class World {
     private final List<FailedMember> failed = new ArrayList<>();
     final List<LeaseName> released = new ArrayList<>();
     private final List<LeaseName> acknowledged = new ArrayList<>();
+    private final List<ChunkHandle> gone = new ArrayList<>();
     private boolean sendFull;
     boolean acknowledges = true;
 
@@ -447,7 +458,7 @@ final class World {
               List.copyOf(failed),
               sendFull,
               reports,
-              List.of(),
+              List.copyOf(gone),
               List.of(new Heartbeat.DiskReport(disk, 1L << 40, 1L << 41, false, false)),
               copies.size(),
               0);
@@ -457,6 +468,7 @@ final class World {
       sealAnswers.clear();
       starts.clear();
       failed.clear();
+      gone.clear();
       stream.send(request);
     }
 
@@ -547,11 +559,70 @@ final class World {
                 copy.certainty));
         return true;
       }
+      if (command instanceof ReleaseCommand release && holds(release.chunk())) {
+        held.remove(release.chunk());
+        released.add(new LeaseName(release.chunk(), release.version()));
+        return true;
+      }
+      if (command instanceof CloseCommand close && holds(close.chunk())) {
+        close(close.chunk());
+        return true;
+      }
+      if (command instanceof CopyCommand copy) {
+        learn(copy);
+        return true;
+      }
+      if (command instanceof DeleteCommand delete) {
+        Copy copy = copies.get(delete.chunk());
+        if (copy != null && copy.replica.equals(delete.replica())) {
+          copies.remove(delete.chunk());
+          gone.add(delete.chunk());
+          return true;
+        }
+        return false;
+      }
       if (command instanceof RecoverCommand recover && answersRecover) {
         recover(recover);
         return true;
       }
       return false;
+    }
+
+    /** Seals by its own order, as primary. */
+    private void close(ChunkHandle chunk) {
+      LeaseGrant grant = held.get(chunk);
+      if (grant == null) {
+        return;
+      }
+      for (Member member : grant.configuration().members()) {
+        FakeServer server = server(member.server().name());
+        Copy copy = server.copy(chunk);
+        copy.lastSerial++;
+        copy.committedSerial = copy.lastSerial;
+        copy.seal = Optional.of(new ChunkSeal(copy.lastSerial, copy.length, 5));
+        copy.sealed = true;
+        copy.state = Heartbeat.ReplicaState.SEALED;
+      }
+    }
+
+    private void learn(CopyCommand command) {
+      Copy source = server(command.source().server().name()).copy(command.chunk());
+      Copy copy = new Copy(command.spec());
+      copy.replica = command.learner().replica();
+      copy.accepted = source.accepted;
+      copy.lastSerial = source.committedSerial;
+      copy.committedSerial = source.committedSerial;
+      copy.length = source.length;
+      copy.seal = command.seal();
+      copy.sealed = command.seal().isPresent();
+      copy.state =
+          command.seal().isPresent()
+              ? Heartbeat.ReplicaState.SEALED
+              : Heartbeat.ReplicaState.LEARNER;
+      Copy before = copies.get(command.chunk());
+      if (before == null || !before.replica.equals(copy.replica)) {
+        copies.put(command.chunk(), copy);
+      }
     }
 
     private void recover(RecoverCommand recover) {
@@ -587,8 +658,10 @@ final class World {
               copy.spec.handle(), copy.replica, version, seed, first, copy.length, seal));
     }
 
-    void blame(ChunkHandle chunk, long version, FakeServer member) {
-      failed.add(new FailedMember(chunk, version, member.id, "no acknowledgement"));
+    void blame(ChunkHandle chunk, long version, FakeServer... members) {
+      for (FakeServer member : members) {
+        failed.add(new FailedMember(chunk, version, member.id, "no acknowledgement"));
+      }
       send();
       settle();
     }
