@@ -77,6 +77,12 @@ public sealed interface Operation {
   record FoundCluster(String clusterId, long wallMillis) implements Operation {}
 
   /**
+   * The masters were restored from a backup: from the next entry on all ordinals are of this
+   * generation, so that none is given twice. Rejected unless it is above the present one.
+   */
+  record RaiseGeneration(int generation) implements Operation {}
+
+  /**
    * A chunkserver's incarnation. A newer one ends the older session and all its leases in this
    * entry (proof of death). A lower one, or the same with another nonce, is rejected; the same with
    * the same nonce gets the same session again, while that lives.

@@ -49,6 +49,7 @@ public final class OperationCodec {
     OperationProto.Builder to = OperationProto.newBuilder();
     return switch (operation) {
       case Operation.FoundCluster o -> to.setFoundCluster(toProto(o)).build();
+      case Operation.RaiseGeneration o -> to.setRaiseGeneration(toProto(o)).build();
       case Operation.RegisterServer o -> to.setRegisterServer(toProto(o)).build();
       case Operation.DrainServer o -> to.setDrainServer(toProto(o)).build();
       case Operation.RemoveServer o -> to.setRemoveServer(toProto(o)).build();
@@ -84,6 +85,7 @@ public final class OperationCodec {
   private static Operation toModel(OperationProto from) {
     return switch (from.getOperationCase()) {
       case FOUND_CLUSTER -> toModel(from.getFoundCluster());
+      case RAISE_GENERATION -> toModel(from.getRaiseGeneration());
       case REGISTER_SERVER -> toModel(from.getRegisterServer());
       case DRAIN_SERVER -> toModel(from.getDrainServer());
       case REMOVE_SERVER -> toModel(from.getRemoveServer());
@@ -126,6 +128,14 @@ public final class OperationCodec {
 
   private static Operation toModel(OperationProto.FoundCluster from) {
     return new Operation.FoundCluster(from.getClusterId(), from.getWallMillis());
+  }
+
+  private static OperationProto.RaiseGeneration toProto(Operation.RaiseGeneration o) {
+    return OperationProto.RaiseGeneration.newBuilder().setGeneration(o.generation()).build();
+  }
+
+  private static Operation toModel(OperationProto.RaiseGeneration from) {
+    return new Operation.RaiseGeneration(from.getGeneration());
   }
 
   private static OperationProto.RegisterServer toProto(Operation.RegisterServer o) {

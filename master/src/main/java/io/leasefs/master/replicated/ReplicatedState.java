@@ -1,6 +1,8 @@
 package io.leasefs.master.replicated;
 
+import io.leasefs.common.model.Ordinal;
 import io.leasefs.master.log.Operation;
+import io.leasefs.master.log.OperationLog.Committed;
 import io.leasefs.master.log.OperationResult;
 import io.leasefs.master.state.MetadataState;
 import io.leasefs.master.state.StateView;
@@ -49,11 +51,16 @@ public final class ReplicatedState {
     return read(StateView::lastApplied);
   }
 
-  /** For logs only: applies the next entry and tells the listeners. */
-  public OperationResult apply(long ordinal, long term, Operation operation) {
+  /**
+   * For logs only: applies the entry at this index of the log and tells the listeners. Its ordinal
+   * is of the generation that the state has before it.
+   */
+  public Committed apply(long index, long term, Operation operation) {
+    long ordinal;
     OperationResult result;
     lock.writeLock().lock();
     try {
+      ordinal = Ordinal.of(state.generation(), index);
       result = state.apply(ordinal, term, operation);
     } finally {
       lock.writeLock().unlock();
@@ -61,14 +68,14 @@ public final class ReplicatedState {
     for (ApplyListener listener : listeners) {
       listener.applied(ordinal, term, operation, result);
     }
-    return result;
+    return new Committed(ordinal, term, result);
   }
 
   /** For logs only: an entry without an operation. */
-  public void skip(long ordinal) {
+  public void skip(long index) {
     lock.writeLock().lock();
     try {
-      state.skip(ordinal);
+      state.skip(Ordinal.of(state.generation(), index));
     } finally {
       lock.writeLock().unlock();
     }

@@ -17,9 +17,10 @@
  * </pre>
  *
  * All fixed-width numbers are big-endian. The content is what {@code MetadataState.write} gives:
- * last applied ordinal, cluster id, forgetting; servers, sessions, clients with their results;
- * files and folders (parents first), trash, doomed, openings, fences, unfinished puts; chunks. For
- * example a state after one FoundCluster("c1") at ordinal 1 begins {@code 02 04 63 31 00}.
+ * last applied ordinal, cluster id, generation, forgetting; servers, sessions, clients with their
+ * results; files and folders (parents first), trash, doomed, openings, fences, unfinished puts;
+ * chunks. For example a state after one FoundCluster("c1") at ordinal 1 begins {@code 02 04 63 31
+ * 00 00}.
  */
 @NullMarked
 package io.leasefs.master.replicated;

@@ -11,6 +11,7 @@ import io.leasefs.common.model.Durability;
 import io.leasefs.common.model.FileId;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.FileStatus;
+import io.leasefs.common.model.Ordinal;
 import io.leasefs.common.model.RequestId;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
@@ -36,6 +37,7 @@ import io.leasefs.master.log.Operation.Mkdir;
 import io.leasefs.master.log.Operation.OpenForWrite;
 import io.leasefs.master.log.Operation.OrderReplica;
 import io.leasefs.master.log.Operation.PurgeFiles;
+import io.leasefs.master.log.Operation.RaiseGeneration;
 import io.leasefs.master.log.Operation.RecoverChange;
 import io.leasefs.master.log.Operation.RegisterServer;
 import io.leasefs.master.log.Operation.RemoveReplica;
@@ -73,6 +75,7 @@ public final class MetadataState implements StateView {
   private final SessionChanges sessionChanges;
   private final FileChanges fileChanges;
   private String clusterId = "";
+  private int generation;
   private long forgotten;
   private long lastApplied;
 
@@ -97,7 +100,7 @@ public final class MetadataState implements StateView {
   /**
    * Applies one entry. A rejection is a result; an exception is a bug, and the process must stop.
    *
-   * @param ordinal of the entry: above that of every entry before
+   * @param ordinal of the entry: of the present generation, above that of every entry before
    * @param entryTerm the Raft term of the entry
    */
   public OperationResult apply(long ordinal, long entryTerm, Operation operation) {
@@ -120,6 +123,7 @@ public final class MetadataState implements StateView {
   private OperationResult route(long at, long term, Operation operation) {
     return switch (operation) {
       case FoundCluster o -> applied(found(o));
+      case RaiseGeneration o -> applied(raise(o));
       case RegisterServer o -> applied(sessionChanges.register(o, at));
       case DrainServer o -> applied(sessionChanges.drain(o));
       case RemoveServer o -> applied(sessionChanges.remove(o));
@@ -170,6 +174,17 @@ public final class MetadataState implements StateView {
     return Done.DONE;
   }
 
+  private Value raise(RaiseGeneration operation) {
+    if (operation.generation() <= generation) {
+      throw new LeaseFsException(
+          ErrorCode.INVALID_ARGUMENT, "the generation is " + generation + " already");
+    }
+    // Proves that it can be packed.
+    long first = Ordinal.of(operation.generation(), Ordinal.index(lastApplied) + 1);
+    generation = Ordinal.generation(first);
+    return Done.DONE;
+  }
+
   private Value forget(ForgetClients operation, long entryTerm) {
     SessionChanges.checkTerm(operation.term(), entryTerm);
     forgotten = Math.max(forgotten, operation.endedThrough());
@@ -192,6 +207,7 @@ public final class MetadataState implements StateView {
   public void write(StateSink sink) {
     sink.number(lastApplied);
     sink.text(clusterId);
+    sink.number(generation);
     sink.number(forgotten);
     sessions.write(sink);
     history.write(sink);
@@ -207,6 +223,7 @@ public final class MetadataState implements StateView {
   public static MetadataState read(StateSource source) {
     long lastApplied = source.number();
     String clusterId = source.text();
+    int generation = (int) source.number();
     long forgotten = source.number();
     SessionTable sessions = SessionTable.read(source);
     RequestHistory history = RequestHistory.read(source);
@@ -214,6 +231,7 @@ public final class MetadataState implements StateView {
     MetadataState state = new MetadataState(namespace, ChunkTable.read(source), sessions, history);
     state.lastApplied = lastApplied;
     state.clusterId = clusterId;
+    state.generation = generation;
     state.forgotten = forgotten;
     return state;
   }
@@ -269,6 +287,11 @@ public final class MetadataState implements StateView {
   @Override
   public Optional<String> clusterId() {
     return clusterId.isEmpty() ? Optional.empty() : Optional.of(clusterId);
+  }
+
+  @Override
+  public int generation() {
+    return generation;
   }
 
   @Override

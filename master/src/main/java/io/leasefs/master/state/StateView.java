@@ -26,6 +26,9 @@ public interface StateView {
   /** Empty before FoundCluster. */
   Optional<String> clusterId();
 
+  /** The cluster generation: of the ordinals of the entries to come. */
+  int generation();
+
   /** Clients whose session ended at or before this ordinal may have been forgotten. */
   long newestForgetting();
 

@@ -2,7 +2,6 @@ package io.leasefs.master.log;
 
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
-import io.leasefs.common.model.Ordinal;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.master.replicated.ReplicatedState;
 import java.util.ArrayDeque;
@@ -58,9 +57,7 @@ public final class MemoryOperationLog implements OperationLog {
     try {
       for (Waiting next = waiting.poll(); next != null; next = waiting.poll()) {
         index++;
-        long ordinal = Ordinal.of(0, index);
-        OperationResult result = state.apply(ordinal, role.term(), next.operation());
-        next.answer().complete(new Committed(ordinal, role.term(), result));
+        next.answer().complete(state.apply(index, role.term(), next.operation()));
       }
     } finally {
       applying = false;

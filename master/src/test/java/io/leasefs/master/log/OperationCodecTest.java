@@ -21,7 +21,7 @@ class OperationCodecTest {
       for (int step = 1; step <= 1500; step++) {
         Operation operation = random.next();
         assertThat(OperationCodec.decode(OperationCodec.encode(operation))).isEqualTo(operation);
-        state.apply(Ordinal.of(0, step), 3, operation);
+        state.apply(Ordinal.of(state.generation(), step), 3, operation);
         seen.add(operation.getClass().getSimpleName());
       }
     }

@@ -90,9 +90,11 @@ public final class RandomOperations {
               someChunk().orElse(new ChunkHandle(1)),
               someEntry().flatMap(ChunkEntry::pending).map(Pending::version).orElse(2L));
       default ->
-          random.nextInt(5) == 0
-              ? new Operation.FoundCluster("cluster", wall)
-              : new Operation.Barrier();
+          switch (random.nextInt(8)) {
+            case 0 -> new Operation.FoundCluster("cluster", wall);
+            case 1 -> new Operation.RaiseGeneration(state.generation() + random.nextInt(2));
+            default -> new Operation.Barrier();
+          };
     };
   }
 

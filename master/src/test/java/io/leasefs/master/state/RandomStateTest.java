@@ -25,8 +25,8 @@ class RandomStateTest {
 
   private record Run(MetadataState state, List<Operation> done, List<OperationResult> results) {}
 
-  private static long ordinal(int step) {
-    return Ordinal.of(step < STEPS / 2 ? 0 : 1, step + 1);
+  private static OperationResult apply(MetadataState state, int step, Operation operation) {
+    return state.apply(Ordinal.of(state.generation(), step + 1), TERM, operation);
   }
 
   private static byte[] bytes(MetadataState state) throws IOException {
@@ -43,7 +43,7 @@ class RandomStateTest {
       Operation operation = random.next();
       OperationResult result;
       try {
-        result = state.apply(ordinal(step), TERM, operation);
+        result = apply(state, step, operation);
         state.invariant();
       } catch (RuntimeException e) {
         throw new AssertionError("seed " + seed + " step " + step + ": " + operation, e);
@@ -67,7 +67,7 @@ class RandomStateTest {
         replayed.invariant();
         assertThat(bytes(replayed)).isEqualTo(before);
       }
-      assertThat(replayed.apply(ordinal(step), TERM, run.done.get(step)))
+      assertThat(apply(replayed, step, run.done.get(step)))
           .as("step %d", step)
           .isEqualTo(run.results.get(step));
     }
@@ -100,7 +100,7 @@ class RandomStateTest {
     for (int step = 0; step < STEPS; step++) {
       Operation operation = random.next();
       byte[] before = treeAndChunks(state);
-      if (!state.apply(ordinal(step), TERM, operation).isApplied()) {
+      if (!apply(state, step, operation).isApplied()) {
         assertThat(treeAndChunks(state)).as("%s", operation).isEqualTo(before);
       }
     }
