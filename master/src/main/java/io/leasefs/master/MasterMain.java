@@ -23,7 +23,7 @@ import io.leasefs.server.start.Advertised;
 import io.leasefs.server.start.DataFolder;
 import io.leasefs.server.start.ServerKeys;
 import io.leasefs.server.start.ServerProcess;
-import io.leasefs.server.threads.SecureRandomSource;
+import io.leasefs.server.threads.SecureChance;
 import io.leasefs.server.threads.SerialThread;
 import io.leasefs.server.threads.TimerThread;
 import io.micrometer.core.instrument.Gauge;
@@ -85,7 +85,7 @@ public final class MasterMain {
             mine.trashExpiryMillis(),
             MAX_PENDING);
     Master master =
-        new Master(settings, clock, control, timers, new SecureRandomSource(), log, state, events);
+        new Master(settings, clock, control, timers, new SecureChance(), log, state, events);
 
     Servers servers = new Servers("master", NETWORK_THREADS);
     process.onStop("listeners", () -> servers.closeGracefully(STOP_NANOS));
