@@ -146,7 +146,7 @@ public final class ReplicaCore {
     } else if (seal != null
         && seal.checksum().isPresent()
         && replica.sound()
-        && frame.version() == replica.log.version()) {
+        && replica.log.endOf(frame.version()) >= seal.serial()) {
       FrameAnswer answer = FrameChecks.answerSealed(replica.log, replica.spec, frame, seal);
       replica.emit(new ReplicaAction.Answer(ticket, answer));
     } else if (primary != null && frame.version() == primary.version()) {
@@ -158,7 +158,7 @@ public final class ReplicaCore {
     } else if (early.size() >= MOST_WAITING) {
       refuse(ticket, ErrorCode.BUSY, "too many frames wait for a grant");
     } else {
-      early.add(new WaitingFrame(ticket, frame, replica.now() + replica.terms.heartbeatNanos()));
+      early.add(new WaitingFrame(ticket, frame, until));
     }
   }
 
