@@ -1,0 +1,426 @@
+package io.leasefs.cluster.demo;
+
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+
+import io.leasefs.client.CreateOptions;
+import io.leasefs.client.FileReader;
+import io.leasefs.client.FileWriter;
+import io.leasefs.client.LeaseFs;
+import io.leasefs.client.LeaseFsConfig;
+import io.leasefs.cluster.demo.Evidence.Acknowledged;
+import io.leasefs.cluster.demo.Evidence.Copy;
+import io.leasefs.cluster.demo.Evidence.Facts;
+import io.leasefs.cluster.demo.Evidence.Found;
+import io.leasefs.common.api.AdminApi;
+import io.leasefs.common.api.ChunkApi;
+import io.leasefs.common.api.ChunkApi.ReadMode;
+import io.leasefs.common.api.ChunkApi.ReadRequest;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
+import io.leasefs.common.lease.LeaseTerms;
+import io.leasefs.common.model.ChunkHandle;
+import io.leasefs.common.model.ChunkLayout;
+import io.leasefs.common.model.Location;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writes, does harm to a server in the middle of it, reads everything back and gathers the
+ * evidence. Runs on the caller's thread.
+ */
+public final class Demo {
+  /** What is done to whom. */
+  public enum Kind {
+    /** The primary is killed. */
+    FAILOVER,
+    /** The primary is frozen past its lease and woken up. */
+    PAUSE,
+    /** The primary is cut off from the master; it and the others still hear one another. */
+    PARTITION_MASTER,
+    /** The primary is cut off from its secondaries; all still hear the master. */
+    PARTITION_PEERS,
+    /** The primary is told to hand over. */
+    DRAIN,
+    /** A secondary is killed. */
+    SECONDARY_KILLED,
+    /** A secondary is frozen. */
+    SECONDARY_FROZEN
+  }
+
+  private static final long SECOND = 1_000_000_000;
+  private static final long MILLION = 1_000_000;
+  private static final int APPEND_CLIENTS = 4;
+  private static final int STAYING_CLIENTS = 2;
+  private static final int TRIES_FOR_ONE_PRIMARY = 60;
+  private static final int REAL_FILE_BYTES = 8 << 20;
+  private static final String REAL_FILE = "/demo/file";
+
+  private final Kind kind;
+  private final DemoCluster cluster;
+  private final LeaseFs client;
+  private final BiConsumer<Double, String> lines;
+  private final @Nullable Path file;
+  private final long beganNanos = System.nanoTime();
+
+  /**
+   * A demo on this cluster.
+   *
+   * @param lines gets seconds since the beginning and what has happened
+   * @param file a local file to write and read back; null: a random one
+   */
+  Demo(
+      Kind kind, DemoCluster cluster, BiConsumer<Double, String> lines, @Nullable Path file) {
+    this.kind = kind;
+    this.cluster = cluster;
+    this.client = LeaseFs.connect(LeaseFsConfig.of(cluster.masters()));
+    this.lines = lines;
+    this.file = file;
+  }
+
+  /** Runs it; the evidence is what a {@link Verdict} is made of. */
+  Evidence run() throws IOException, InterruptedException {
+    try {
+      return runWith(LeaseTerms.ofTtl(client.greeting().leaseTtlNanos()));
+    } finally {
+      client.close();
+    }
+  }
+
+  private Evidence runWith(LeaseTerms terms) throws IOException, InterruptedException {
+    var status = LeaseFs.join(client.admin().status());
+    tell("cluster ready: 1 master, " + status.nodesLive() + " nodes");
+    clearFolder();
+    byte[] content = writeRealFile();
+    AdminApi.LeaseStatus lease = createFiles();
+    String chunk = lease.chunk().toString();
+    Writers appends = new Writers(cluster.masters(), Evidence.APPENDS, APPEND_CLIENTS, true);
+    Writers staying = new Writers(cluster.masters(), Evidence.STAYING, STAYING_CLIENTS, false);
+    try (Story story = new Story(client, chunk, beganNanos, lines)) {
+      story.tell(
+          "writing records to " + Evidence.APPENDS + " and " + Evidence.STAYING + " (chunk "
+              + chunk + ", primary " + lease.holder() + ", version " + lease.version() + ")");
+      awaitAcknowledgements(appends, staying, System.nanoTime(), 2 * SECOND);
+      String victim = victim(lease);
+      long hit = System.nanoTime();
+      hit(story, victim);
+      long limit = terms.grantorValidityNanos() + 2 * terms.heartbeatNanos();
+      awaitAcknowledgements(appends, staying, hit + limit(terms), limit + 10 * SECOND);
+      heal(story, victim, hit, terms);
+      List<Acknowledged> acknowledged = new ArrayList<>(appends.stop());
+      acknowledged.addAll(staying.stop());
+      for (Writers writers : List.of(appends, staying)) {
+        for (String failure : writers.failures()) {
+          story.tell("a client failed: " + failure);
+        }
+      }
+      story.tell("reading everything back");
+      compareRealFile(content);
+      List<Found> found = new ArrayList<>(readBack(Evidence.APPENDS));
+      found.addAll(readBack(Evidence.STAYING));
+      List<Copy> copies = new ArrayList<>(copies(Evidence.APPENDS));
+      copies.addAll(copies(Evidence.STAYING));
+      copies.addAll(copies(REAL_FILE));
+      story.tell("done");
+      return new Evidence(
+          facts(chunk, victim, hit, terms),
+          acknowledged,
+          List.of(),
+          found,
+          copies,
+          cluster.recordedEvents());
+    } finally {
+      var unused = appends.stop();
+      unused = staying.stop();
+    }
+  }
+
+  private void tell(String line) {
+    lines.accept((System.nanoTime() - beganNanos) / 1e9, line);
+  }
+
+  /** How long after the hit the next acknowledgements of every file are sure to be new ones. */
+  private long limit(LeaseTerms terms) {
+    return switch (kind) {
+      case FAILOVER, PARTITION_MASTER, PAUSE -> terms.heartbeatNanos();
+      case PARTITION_PEERS, SECONDARY_FROZEN -> 2 * LeaseTerms.WRITE_TIMEOUT_NANOS;
+      case DRAIN, SECONDARY_KILLED -> SECOND;
+    };
+  }
+
+  private Facts facts(String chunk, String victim, long hit, LeaseTerms terms) {
+    long leaseGap = terms.grantorValidityNanos() + 2 * terms.heartbeatNanos();
+    long gap =
+        switch (kind) {
+          case FAILOVER, PAUSE, PARTITION_MASTER -> leaseGap;
+          case PARTITION_PEERS -> leaseGap;
+          case DRAIN, SECONDARY_KILLED -> 200 * MILLION;
+          case SECONDARY_FROZEN -> 2 * SECOND;
+        };
+    boolean newPrimary =
+        switch (kind) {
+          case FAILOVER, PAUSE, PARTITION_MASTER, DRAIN -> true;
+          case PARTITION_PEERS, SECONDARY_KILLED, SECONDARY_FROZEN -> false;
+        };
+    return new Facts(
+        kind.name().toLowerCase(java.util.Locale.ROOT),
+        chunk,
+        victim,
+        hit,
+        terms.ttlNanos(),
+        terms.heartbeatNanos(),
+        terms.grantorValidityNanos(),
+        gap,
+        gap,
+        newPrimary);
+  }
+
+  private void clearFolder() {
+    if (client.find("/demo").isPresent()) {
+      client.delete("/demo", true, true);
+    }
+    var _ = client.mkdir("/demo", true, 0755);
+  }
+
+  private byte[] writeRealFile() throws IOException {
+    byte[] content = file == null ? new byte[REAL_FILE_BYTES] : Files.readAllBytes(file);
+    if (file == null) {
+      new Random(7).nextBytes(content);
+    }
+    try (FileWriter writer = client.create(REAL_FILE)) {
+      writer.write(content);
+    }
+    tell("wrote " + REAL_FILE + ", " + content.length + " bytes");
+    return content;
+  }
+
+  private void compareRealFile(byte[] content) throws IOException {
+    try (FileReader reader = client.open(REAL_FILE)) {
+      byte[] back = reader.stream().readAllBytes();
+      if (!java.util.Arrays.equals(content, back)) {
+        throw new LeaseFsException(
+            ErrorCode.CORRUPT, REAL_FILE + ": what is read back is not what was written");
+      }
+    }
+  }
+
+  /** Two files whose open chunks have the same primary, so that one hit serves both. */
+  private AdminApi.LeaseStatus createFiles() {
+    AdminApi.LeaseStatus staying = createOpen(Evidence.STAYING);
+    for (int i = 0; i < TRIES_FOR_ONE_PRIMARY; i++) {
+      AdminApi.LeaseStatus appends = createOpen(Evidence.APPENDS);
+      if (appends.holder().equals(staying.holder())) {
+        return staying;
+      }
+      client.delete(Evidence.APPENDS, false, true);
+    }
+    throw new LeaseFsException(
+        ErrorCode.TIMED_OUT,
+        "no two chunks with the same primary after " + TRIES_FOR_ONE_PRIMARY + " tries");
+  }
+
+  private AdminApi.LeaseStatus createOpen(String path) {
+    FileWriter writer = client.create(path, CreateOptions.DEFAULT);
+    List<ChunkLayout> chunks = client.layout(path).chunks();
+    ChunkHandle handle = chunks.get(chunks.size() - 1).handle();
+    openFiles.add(writer); // kept open: closing would seal the chunk
+    return LeaseFs.join(client.admin().chunk(handle))
+        .lease()
+        .orElseThrow(
+            () -> new LeaseFsException(ErrorCode.NOT_PRIMARY, path + ": nobody holds its lease"));
+  }
+
+  private final List<FileWriter> openFiles = new ArrayList<>();
+
+  private String victim(AdminApi.LeaseStatus lease) {
+    AdminApi.LeaseStatus now =
+        LeaseFs.join(client.admin().chunk(lease.chunk())).lease().orElse(lease);
+    if (kind != Kind.SECONDARY_KILLED && kind != Kind.SECONDARY_FROZEN) {
+      return now.holder().name();
+    }
+    // a secondary of both chunks, so that both files feel it
+    List<String> members = secondaries(Evidence.STAYING, now.holder().name());
+    members.retainAll(secondaries(Evidence.APPENDS, now.holder().name()));
+    if (members.isEmpty()) {
+      members = secondaries(Evidence.STAYING, now.holder().name());
+    }
+    return members.get(0);
+  }
+
+  private List<String> secondaries(String path, String primary) {
+    List<ChunkLayout> chunks = client.layout(path).chunks();
+    List<String> names = new ArrayList<>();
+    chunks
+        .get(chunks.size() - 1)
+        .configuration()
+        .members()
+        .forEach(m -> names.add(m.server().name()));
+    names.remove(primary);
+    return names;
+  }
+
+  private void hit(Story story, String victim) {
+    switch (kind) {
+      case FAILOVER, SECONDARY_KILLED -> {
+        story.tell("SIGKILL " + victim);
+        cluster.kill(victim);
+      }
+      case PAUSE, SECONDARY_FROZEN -> {
+        story.tell("SIGSTOP " + victim);
+        cluster.freeze(victim);
+      }
+      case PARTITION_MASTER -> {
+        story.tell("cut " + victim + " off from the master");
+        fault(victim, "cut", List.of("master", "both"));
+      }
+      case PARTITION_PEERS -> {
+        story.tell("cut " + victim + " off from its secondaries");
+        for (String peer : secondaries(Evidence.STAYING, victim)) {
+          fault(victim, "cut", List.of(peer, "both"));
+        }
+      }
+      case DRAIN -> {
+        story.tell("drain " + victim);
+        LeaseFs.join(
+            client.admin().drain(new io.leasefs.common.model.ServerId(victim), false));
+      }
+    }
+  }
+
+  private void heal(Story story, String victim, long hit, LeaseTerms terms)
+      throws InterruptedException {
+    switch (kind) {
+      case PAUSE -> {
+        long past = hit + terms.grantorValidityNanos() + SECOND - System.nanoTime();
+        NANOSECONDS.sleep(Math.max(0, past));
+        story.tell("SIGCONT " + victim + ": its lease is over");
+        cluster.thaw(victim);
+        NANOSECONDS.sleep(2 * SECOND); // what it still held back must be refused now
+      }
+      case SECONDARY_FROZEN -> {
+        story.tell("SIGCONT " + victim);
+        cluster.thaw(victim);
+        NANOSECONDS.sleep(SECOND);
+      }
+      case PARTITION_MASTER, PARTITION_PEERS -> {
+        story.tell("heal");
+        fault(victim, "heal", List.of());
+        NANOSECONDS.sleep(SECOND);
+      }
+      case DRAIN ->
+          LeaseFs.join(
+              client.admin().drain(new io.leasefs.common.model.ServerId(victim), true));
+      case FAILOVER, SECONDARY_KILLED -> {}
+    }
+  }
+
+  private void fault(String server, String command, List<String> arguments) {
+    for (AdminApi.NodeStatus node : LeaseFs.join(client.admin().nodes())) {
+      if (node.server().name().equals(server)) {
+        LeaseFs.join(client.chunkServer(node.address()).fault(command, arguments));
+      }
+    }
+  }
+
+  /** Until both files have acknowledged something after {@code from}, and a second of writing more. */
+  private static void awaitAcknowledgements(
+      Writers appends, Writers staying, long from, long limitNanos) throws InterruptedException {
+    long deadline = System.nanoTime() + limitNanos + 2 * SECOND;
+    while (System.nanoTime() < deadline
+        && (appends.newestAcknowledgementNanos() <= from
+            || staying.newestAcknowledgementNanos() <= from)) {
+      NANOSECONDS.sleep(20 * MILLION);
+    }
+    NANOSECONDS.sleep(SECOND);
+  }
+
+  private List<Found> readBack(String path) throws IOException {
+    List<Found> found = new ArrayList<>();
+    try (FileReader reader = client.open(path)) {
+      byte[] piece = new byte[Writers.RECORD_BYTES * 1024];
+      long offset = 0;
+      int filled = 0;
+      for (int got = 0; got >= 0; ) {
+        got = reader.read(piece, filled, piece.length - filled);
+        filled += Math.max(0, got);
+        if (filled == piece.length || got < 0) {
+          int whole = filled / Writers.RECORD_BYTES;
+          for (int i = 0; i < whole; i++) {
+            int at = i * Writers.RECORD_BYTES;
+            found.add(Writers.parse(path, piece, at, offset + at));
+          }
+          offset += filled;
+          filled = 0;
+        }
+      }
+    }
+    return found;
+  }
+
+  /** Every replica's bytes, as that very server gives them. */
+  private List<Copy> copies(String path) {
+    for (FileWriter open : openFiles) {
+      open.close();
+    }
+    openFiles.clear();
+    List<Copy> copies = new ArrayList<>();
+    for (ChunkLayout chunk : client.layout(path).chunks()) {
+      for (Location location : chunk.locations()) {
+        Optional<Copy> copy = copy(chunk, location);
+        copy.ifPresent(copies::add);
+      }
+    }
+    return copies;
+  }
+
+  private Optional<Copy> copy(ChunkLayout chunk, Location location) {
+    MessageDigest digest = sha256();
+    ChunkApi server = client.chunkServer(location.address());
+    try {
+      ChunkApi.ReadEnd end =
+          LeaseFs.join(
+              server.read(
+                  new ReadRequest(
+                      chunk.handle(),
+                      chunk.configuration().version(),
+                      chunk.seal(),
+                      0,
+                      Long.MAX_VALUE,
+                      ReadMode.STALE_OK),
+                  part -> {
+                    ByteBuffer payload = part.payload();
+                    digest.update(payload.duplicate());
+                    return ChunkApi.Sink.DONE;
+                  }));
+      return Optional.of(
+          new Copy(
+              chunk.handle().toString(),
+              location.member().server().name(),
+              end.committedLength(),
+              HexFormat.of().formatHex(digest.digest())));
+    } catch (LeaseFsException e) {
+      if (e.code() == ErrorCode.UNREACHABLE || e.code() == ErrorCode.TIMED_OUT) {
+        return Optional.empty(); // it was killed
+      }
+      throw e;
+    }
+  }
+
+  private static MessageDigest sha256() {
+    try {
+      return MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}

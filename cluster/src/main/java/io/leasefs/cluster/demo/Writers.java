@@ -1,0 +1,117 @@
+package io.leasefs.cluster.demo;
+
+import io.leasefs.client.LeaseFs;
+import io.leasefs.client.LeaseFsConfig;
+import io.leasefs.client.RecordAppender;
+import io.leasefs.cluster.demo.Evidence.Acknowledged;
+import io.leasefs.cluster.demo.Evidence.Found;
+import io.leasefs.common.error.LeaseFsException;
+import io.leasefs.common.model.AppendResult;
+import io.leasefs.common.model.ServerAddress;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * Clients that append records to one file, each on a thread and with a session of its own, each
+ * sending the next record when the one before is answered.
+ */
+final class Writers {
+  /** Bytes of a record. */
+  static final int RECORD_BYTES = 256;
+
+  private static final long JOIN_MILLIS = 120_000;
+
+  private final String file;
+  private final List<Thread> threads = new ArrayList<>();
+  private final List<Acknowledged> acknowledged = Collections.synchronizedList(new ArrayList<>());
+  private final List<String> failures = Collections.synchronizedList(new ArrayList<>());
+  private volatile boolean stopping;
+  private volatile long newestAcknowledgementNanos;
+
+  /**
+   * Starts.
+   *
+   * @param writesOn false: they wait for the chunk's next primary instead of asking for a new chunk
+   */
+  Writers(List<ServerAddress> masters, String file, int clients, boolean writesOn) {
+    this.file = file;
+    for (int i = 0; i < clients; i++) {
+      int client = i;
+      Thread thread =
+          new Thread(() -> run(masters, client, writesOn), "writer " + i + " of " + file);
+      thread.start();
+      threads.add(thread);
+    }
+  }
+
+  private void run(List<ServerAddress> masters, int client, boolean writesOn) {
+    try (LeaseFs files =
+            LeaseFs.connect(LeaseFsConfig.of(masters).withWritesOn(writesOn));
+        RecordAppender appender = files.recordAppender(file)) {
+      for (long number = 1; !stopping; number++) {
+        AppendResult result = appender.append(record(client, number));
+        long now = System.nanoTime();
+        acknowledged.add(
+            new Acknowledged(
+                file, client, number, result.chunk().toString(), result.version(), now));
+        newestAcknowledgementNanos = now;
+      }
+    } catch (LeaseFsException e) {
+      failures.add(file + ", client " + client + ": " + e.getMessage());
+    }
+  }
+
+  /** {@code c03 n000000042 ....\n}. */
+  static ByteBuffer record(int client, long number) {
+    StringBuilder text =
+        new StringBuilder(String.format(Locale.ROOT, "c%03d n%09d ", client, number));
+    while (text.length() < RECORD_BYTES - 1) {
+      text.append((char) ('a' + (number + text.length()) % 26));
+    }
+    return ByteBuffer.wrap(text.append('\n').toString().getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** Reads records back; what is no whole, right record is told as one of client -1. */
+  static Found parse(String file, byte[] bytes, int from, long offset) {
+    String text = new String(bytes, from, RECORD_BYTES, StandardCharsets.UTF_8);
+    try {
+      int client = Integer.parseInt(text.substring(1, 4));
+      long number = Long.parseLong(text.substring(6, 15));
+      if (StandardCharsets.UTF_8.decode(record(client, number)).toString().equals(text)) {
+        return new Found(file, client, number, offset);
+      }
+    } catch (NumberFormatException e) {
+      // falls through
+    }
+    return new Found(file, -1, offset, offset);
+  }
+
+  long newestAcknowledgementNanos() {
+    return newestAcknowledgementNanos;
+  }
+
+  int count() {
+    return acknowledged.size();
+  }
+
+  /** Tells all to end after the record under way, and waits for them. */
+  List<Acknowledged> stop() throws InterruptedException {
+    stopping = true;
+    for (Thread thread : threads) {
+      thread.join(JOIN_MILLIS);
+      if (thread.isAlive()) {
+        failures.add(thread.getName() + " does not end");
+        thread.interrupt();
+      }
+    }
+    return List.copyOf(acknowledged);
+  }
+
+  List<String> failures() {
+    return List.copyOf(failures);
+  }
+}
