@@ -37,6 +37,7 @@ public final class LeaseFsMain {
     catalogue.add(
         Group.SERVICES, "chunkserver", "io.leasefs.cluster.cli.ServiceVerb$ChunkServerVerb");
     catalogue.add(Group.SERVICES, "mini", "io.leasefs.cluster.cli.MiniVerb");
+    catalogue.add(Group.TOOLS, "demo", "io.leasefs.cluster.cli.DemoVerb");
     return new Cli(catalogue, streams);
   }
 

@@ -56,7 +56,7 @@ public abstract class Verb implements Callable<Integer> {
   }
 
   /** Standard output in the wanted format. */
-  protected Output out() {
+  public Output out() {
     if (output == null) {
       boolean colour =
           streams().outIsTerminal()

@@ -7,12 +7,10 @@ import io.leasefs.client.cli.Verb;
 import io.leasefs.cluster.mini.MiniCluster;
 import io.leasefs.cluster.mini.MiniConfig;
 import io.leasefs.cluster.mini.ServerChild;
+import io.leasefs.cluster.mini.TemporaryFolders;
 import java.io.IOException;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -86,7 +84,7 @@ public final class MiniVerb extends Verb {
       return watch(cluster);
     } finally {
       if (data == null && !keep) {
-        removeTree(folder);
+        TemporaryFolders.remove(folder);
       }
     }
   }
@@ -169,34 +167,10 @@ public final class MiniVerb extends Verb {
       }
       cluster.close();
       if (data == null && !keep) {
-        removeTree(cluster.folder());
+        TemporaryFolders.remove(cluster.folder());
       }
     } catch (IOException e) {
       warn("context '" + context + "' could not be forgotten: " + e.getMessage());
     }
-  }
-
-  /** Removes a folder that this process has made, with all that is in it. */
-  static void removeTree(Path folder) throws IOException {
-    if (!Files.exists(folder)) {
-      return;
-    }
-    Files.walkFileTree(
-        folder,
-        new SimpleFileVisitor<>() {
-          @Override
-          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
-              throws IOException {
-            Files.deleteIfExists(file);
-            return FileVisitResult.CONTINUE;
-          }
-
-          @Override
-          public FileVisitResult postVisitDirectory(Path done, @Nullable IOException error)
-              throws IOException {
-            Files.deleteIfExists(done);
-            return FileVisitResult.CONTINUE;
-          }
-        });
   }
 }

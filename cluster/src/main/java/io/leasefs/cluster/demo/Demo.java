@@ -21,15 +21,17 @@ import io.leasefs.common.lease.LeaseTerms;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkLayout;
 import io.leasefs.common.model.Location;
+import io.leasefs.common.model.ServerId;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Random;
 import java.util.function.BiConsumer;
@@ -79,8 +81,7 @@ public final class Demo {
    * @param lines gets seconds since the beginning and what has happened
    * @param file a local file to write and read back; null: a random one
    */
-  Demo(
-      Kind kind, DemoCluster cluster, BiConsumer<Double, String> lines, @Nullable Path file) {
+  Demo(Kind kind, DemoCluster cluster, BiConsumer<Double, String> lines, @Nullable Path file) {
     this.kind = kind;
     this.cluster = cluster;
     this.client = LeaseFs.connect(LeaseFsConfig.of(cluster.masters()));
@@ -108,8 +109,17 @@ public final class Demo {
     Writers staying = new Writers(cluster.masters(), Evidence.STAYING, STAYING_CLIENTS, false);
     try (Story story = new Story(client, chunk, beganNanos, lines)) {
       story.tell(
-          "writing records to " + Evidence.APPENDS + " and " + Evidence.STAYING + " (chunk "
-              + chunk + ", primary " + lease.holder() + ", version " + lease.version() + ")");
+          "writing records to "
+              + Evidence.APPENDS
+              + " and "
+              + Evidence.STAYING
+              + " (chunk "
+              + chunk
+              + ", primary "
+              + lease.holder()
+              + ", version "
+              + lease.version()
+              + ")");
       awaitAcknowledgements(appends, staying, System.nanoTime(), 2 * SECOND);
       String victim = victim(lease);
       long hit = System.nanoTime();
@@ -140,8 +150,8 @@ public final class Demo {
           copies,
           cluster.recordedEvents());
     } finally {
-      var unused = appends.stop();
-      unused = staying.stop();
+      List<Acknowledged> _ = appends.stop();
+      List<Acknowledged> _ = staying.stop();
     }
   }
 
@@ -173,7 +183,7 @@ public final class Demo {
           case PARTITION_PEERS, SECONDARY_KILLED, SECONDARY_FROZEN -> false;
         };
     return new Facts(
-        kind.name().toLowerCase(java.util.Locale.ROOT),
+        kind.name().toLowerCase(Locale.ROOT),
         chunk,
         victim,
         hit,
@@ -207,7 +217,7 @@ public final class Demo {
   private void compareRealFile(byte[] content) throws IOException {
     try (FileReader reader = client.open(REAL_FILE)) {
       byte[] back = reader.stream().readAllBytes();
-      if (!java.util.Arrays.equals(content, back)) {
+      if (!Arrays.equals(content, back)) {
         throw new LeaseFsException(
             ErrorCode.CORRUPT, REAL_FILE + ": what is read back is not what was written");
       }
@@ -291,8 +301,7 @@ public final class Demo {
       }
       case DRAIN -> {
         story.tell("drain " + victim);
-        LeaseFs.join(
-            client.admin().drain(new io.leasefs.common.model.ServerId(victim), false));
+        LeaseFs.join(client.admin().drain(new ServerId(victim), false));
       }
     }
   }
@@ -317,9 +326,7 @@ public final class Demo {
         fault(victim, "heal", List.of());
         NANOSECONDS.sleep(SECOND);
       }
-      case DRAIN ->
-          LeaseFs.join(
-              client.admin().drain(new io.leasefs.common.model.ServerId(victim), true));
+      case DRAIN -> LeaseFs.join(client.admin().drain(new ServerId(victim), true));
       case FAILOVER, SECONDARY_KILLED -> {}
     }
   }
@@ -332,7 +339,9 @@ public final class Demo {
     }
   }
 
-  /** Until both files have acknowledged something after {@code from}, and a second of writing more. */
+  /**
+   * Until both files have acknowledged something after {@code from}, and a second of writing more.
+   */
   private static void awaitAcknowledgements(
       Writers appends, Writers staying, long from, long limitNanos) throws InterruptedException {
     long deadline = System.nanoTime() + limitNanos + 2 * SECOND;
@@ -397,11 +406,7 @@ public final class Demo {
                       0,
                       Long.MAX_VALUE,
                       ReadMode.STALE_OK),
-                  part -> {
-                    ByteBuffer payload = part.payload();
-                    digest.update(payload.duplicate());
-                    return ChunkApi.Sink.DONE;
-                  }));
+                  part -> digest.update(part.payload().duplicate())));
       return Optional.of(
           new Copy(
               chunk.handle().toString(),

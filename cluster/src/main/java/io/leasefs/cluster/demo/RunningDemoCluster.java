@@ -17,8 +17,8 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * A cluster that runs already and allows faults: its servers end or freeze themselves when told
- * to. Their records are fetched over the network, and of servers that are gone from the cluster's
+ * A cluster that runs already and allows faults: its servers end or freeze themselves when told to.
+ * Their records are fetched over the network, and of servers that are gone from the cluster's
  * folder where it is a mini-cluster of this machine.
  */
 final class RunningDemoCluster implements DemoCluster {

@@ -5,6 +5,7 @@ import io.leasefs.cluster.demo.Evidence.Copy;
 import io.leasefs.cluster.demo.Evidence.Facts;
 import io.leasefs.cluster.demo.Evidence.Found;
 import io.leasefs.cluster.demo.Evidence.Refused;
+import io.leasefs.common.model.EventKind;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -26,6 +27,9 @@ import java.util.TreeSet;
  * @param gapMillis longest time around the hit in which the chunk acknowledged nothing; -1: it
  *     never did again
  * @param appendGapMillis the same for appends that may go on in a new chunk; -1: none measured
+ * @param gapLimitMillis bound on the first
+ * @param appendGapLimitMillis bound on the second
+ * @param lateRefusals mutations that a primary refused because its lease was over
  * @param differing chunks whose replicas are not the same
  * @param failures why it is not passed, a line each; empty: passed
  */
@@ -38,6 +42,9 @@ public record Verdict(
     long earlyGrants,
     long gapMillis,
     long appendGapMillis,
+    long gapLimitMillis,
+    long appendGapLimitMillis,
+    long lateRefusals,
     List<String> differing,
     List<String> failures) {
   private static final long MILLION = 1_000_000;
@@ -126,6 +133,9 @@ public record Verdict(
         earlyGrants,
         gap < 0 ? -1 : gap / MILLION,
         appendGap < 0 ? -1 : appendGap / MILLION,
+        facts.gapLimitNanos() / MILLION,
+        facts.appendGapLimitNanos() / MILLION,
+        evidence.events().stream().filter(e -> e.kind() == EventKind.HOLDER_REFUSED_LATE).count(),
         differing,
         failures);
   }

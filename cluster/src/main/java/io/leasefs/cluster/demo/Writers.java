@@ -49,8 +49,7 @@ final class Writers {
   }
 
   private void run(List<ServerAddress> masters, int client, boolean writesOn) {
-    try (LeaseFs files =
-            LeaseFs.connect(LeaseFsConfig.of(masters).withWritesOn(writesOn));
+    try (LeaseFs files = LeaseFs.connect(LeaseFsConfig.of(masters).withWritesOn(writesOn));
         RecordAppender appender = files.recordAppender(file)) {
       for (long number = 1; !stopping; number++) {
         AppendResult result = appender.append(record(client, number));
