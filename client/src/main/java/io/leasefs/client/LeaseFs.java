@@ -74,7 +74,11 @@ public final class LeaseFs implements AutoCloseable {
         new MasterRouter(config.masters(), client, edges, RetryPolicy.DEFAULT, timeoutNanos);
     this.session = new ClientSession(edges, router);
     WriteLimits limits =
-        new WriteLimits(config.writeWindowBytes(), WriteLimits.DEFAULT.silentNanos(), timeoutNanos);
+        new WriteLimits(
+            config.writeWindowBytes(),
+            WriteLimits.DEFAULT.silentNanos(),
+            config.writesOn(),
+            timeoutNanos);
     this.openFiles = new OpenFiles(edges, router, session, limits);
     this.chunkReads = new ChunkReads(edges, router);
   }

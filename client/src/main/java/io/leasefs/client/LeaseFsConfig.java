@@ -21,6 +21,8 @@ import java.util.Optional;
  * @param readAheadParts parts of 1 MiB that a sequential read asks for ahead, 0 to 64
  * @param readMode how fresh reads are
  * @param shortLived true for a process of few operations: its session ends with its last close
+ * @param writesOn true: an append whose primary is silent goes on in a new chunk; false: it waits
+ *     for the chunk's next primary
  * @param client where the user gives one; else drawn
  */
 public record LeaseFsConfig(
@@ -31,6 +33,7 @@ public record LeaseFsConfig(
     int readAheadParts,
     ReadMode readMode,
     boolean shortLived,
+    boolean writesOn,
     Optional<ClientId> client) {
   public LeaseFsConfig {
     masters = List.copyOf(masters);
@@ -60,6 +63,7 @@ public record LeaseFsConfig(
         4,
         ReadMode.DEFAULT,
         false,
+        true,
         Optional.empty());
   }
 
@@ -82,37 +86,84 @@ public record LeaseFsConfig(
         readAheadParts,
         readMode,
         shortLived,
+        writesOn,
         client);
   }
 
   /** The same, with this bound on each wait. */
   public LeaseFsConfig withTimeout(Duration bound) {
     return new LeaseFsConfig(
-        masters, clusterId, bound, writeWindowBytes, readAheadParts, readMode, shortLived, client);
+        masters,
+        clusterId,
+        bound,
+        writeWindowBytes,
+        readAheadParts,
+        readMode,
+        shortLived,
+        writesOn,
+        client);
   }
 
   /** The same, with so much payload of one file under way. */
   public LeaseFsConfig withWriteWindowBytes(long bytes) {
     return new LeaseFsConfig(
-        masters, clusterId, timeout, bytes, readAheadParts, readMode, shortLived, client);
+        masters, clusterId, timeout, bytes, readAheadParts, readMode, shortLived, writesOn, client);
   }
 
   /** The same, with so many parts read ahead. */
   public LeaseFsConfig withReadAheadParts(int parts) {
     return new LeaseFsConfig(
-        masters, clusterId, timeout, writeWindowBytes, parts, readMode, shortLived, client);
+        masters,
+        clusterId,
+        timeout,
+        writeWindowBytes,
+        parts,
+        readMode,
+        shortLived,
+        writesOn,
+        client);
   }
 
   /** The same, with reads of this freshness. */
   public LeaseFsConfig withReadMode(ReadMode mode) {
     return new LeaseFsConfig(
-        masters, clusterId, timeout, writeWindowBytes, readAheadParts, mode, shortLived, client);
+        masters,
+        clusterId,
+        timeout,
+        writeWindowBytes,
+        readAheadParts,
+        mode,
+        shortLived,
+        writesOn,
+        client);
+  }
+
+  /** The same, with appends that go on in a new chunk, or wait for the chunk's next primary. */
+  public LeaseFsConfig withWritesOn(boolean goOn) {
+    return new LeaseFsConfig(
+        masters,
+        clusterId,
+        timeout,
+        writeWindowBytes,
+        readAheadParts,
+        readMode,
+        shortLived,
+        goOn,
+        client);
   }
 
   /** The same, for a process of few operations. */
   public LeaseFsConfig withShortLived(boolean isShort) {
     return new LeaseFsConfig(
-        masters, clusterId, timeout, writeWindowBytes, readAheadParts, readMode, isShort, client);
+        masters,
+        clusterId,
+        timeout,
+        writeWindowBytes,
+        readAheadParts,
+        readMode,
+        isShort,
+        writesOn,
+        client);
   }
 
   /**
@@ -127,6 +178,7 @@ public record LeaseFsConfig(
         readAheadParts,
         readMode,
         shortLived,
+        writesOn,
         Optional.of(id));
   }
 }

@@ -258,12 +258,19 @@ public final class WriteCore<T> {
       nextMember();
       pause(now);
     } else if (awaited && chunk != null) {
-      actions.add(
-          new WriteAction.ReportSilent<>(chunk.handle(), chunk.configuration().version(), true));
+      reportSilent(chunk, true);
       target = null;
       wantLayout(now);
     }
     return finish(now);
+  }
+
+  private void reportSilent(ChunkLayout silent, boolean connectionReset) {
+    if (limits.writesOn()) {
+      actions.add(
+          new WriteAction.ReportSilent<>(
+              silent.handle(), silent.configuration().version(), connectionReset));
+    }
   }
 
   /** The master's answer to {@link WriteAction.FetchLayout}. */
@@ -394,8 +401,7 @@ public final class WriteCore<T> {
         resendOutstanding();
         nextMember();
       } else {
-        actions.add(
-            new WriteAction.ReportSilent<>(chunk.handle(), chunk.configuration().version(), false));
+        reportSilent(chunk, false);
         silent.toSend = true;
         wantLayout(now);
       }

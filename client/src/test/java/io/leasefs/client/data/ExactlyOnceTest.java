@@ -50,7 +50,7 @@ class ExactlyOnceTest {
               edges,
               router,
               new ClientSession(edges, router),
-              new WriteLimits(1 << 20, SECOND, 600 * SECOND));
+              new WriteLimits(1 << 20, SECOND, true, 600 * SECOND));
       CompletableFuture<AsyncAppender> open = files.openForWrite(Layouts.PATH, 0);
       assertThat(time.runUntil(open::isDone, 600 * SECOND)).isTrue();
       appender = open.join();

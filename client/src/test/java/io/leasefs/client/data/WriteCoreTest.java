@@ -155,7 +155,7 @@ class WriteCoreTest {
             SESSION,
             1,
             0,
-            new WriteLimits(MIB, SECOND, 30 * SECOND),
+            new WriteLimits(MIB, SECOND, true, 30 * SECOND),
             Optional.of(chunk(0, 0, 1, 1)),
             Optional.empty(),
             now);
