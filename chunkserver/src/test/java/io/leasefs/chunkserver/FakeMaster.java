@@ -18,7 +18,10 @@ import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A master by script: renews every session, and says what the test tells it to say. */
+/**
+ * A master by script: renews every session, and says what the test tells it to say. Its lists are
+ * for the test's thread only where the executor is the test's own loop.
+ */
 final class FakeMaster implements ClusterApi {
   private final Executor executor;
   private final LeaseTerms terms;
@@ -51,7 +54,7 @@ final class FakeMaster implements ClusterApi {
   }
 
   @Override
-  public CompletableFuture<Registration.Response> register(Registration.Request request) {
+  public synchronized CompletableFuture<Registration.Response> register(Registration.Request request) {
     Link link = links.computeIfAbsent(request.server(), s -> new Link());
     link.session = new SessionId(Ordinal.of(1, ++lastSession));
     incarnations.put(request.server(), request.incarnation());
@@ -84,7 +87,7 @@ final class FakeMaster implements ClusterApi {
     };
   }
 
-  private void received(Heartbeat.Request request, Consumer<Heartbeat.Response> responses) {
+  private synchronized void received(Heartbeat.Request request, Consumer<Heartbeat.Response> responses) {
     Link link = links.computeIfAbsent(request.server(), s -> new Link());
     link.responses = responses;
     link.newest = request;
@@ -100,7 +103,7 @@ final class FakeMaster implements ClusterApi {
   }
 
   /** Answers the newest request again, with whatever there is to say. */
-  void answer(ServerId server) {
+  synchronized void answer(ServerId server) {
     Link link = links.get(server);
     if (link == null || link.responses == null || link.newest == null) {
       return;
@@ -128,18 +131,18 @@ final class FakeMaster implements ClusterApi {
     executor.execute(() -> to.accept(response));
   }
 
-  void grant(ServerId server, LeaseGrant grant) {
+  synchronized void grant(ServerId server, LeaseGrant grant) {
     links.computeIfAbsent(server, s -> new Link()).grants.add(grant);
     answer(server);
   }
 
-  void order(ServerId server, Heartbeat.Command command) {
+  synchronized void order(ServerId server, Heartbeat.Command command) {
     links.computeIfAbsent(server, s -> new Link()).commands.add(command);
     answer(server);
   }
 
   /** The session is over: the next heartbeat of this server learns it. */
-  void endSession(ServerId server) {
+  synchronized void endSession(ServerId server) {
     links.computeIfAbsent(server, s -> new Link()).session = new SessionId(0);
   }
 
