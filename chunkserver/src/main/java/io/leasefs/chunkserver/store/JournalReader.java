@@ -36,6 +36,15 @@ final class JournalReader {
     return length + JournalCodec.PREFIX;
   }
 
+  /** True where the file ends before the record that begins here does: the write was cut short. */
+  boolean runsPastTheEnd(long position) throws IOException {
+    if (fileSize - position < JournalCodec.PREFIX) {
+      return true;
+    }
+    int length = bytes(position, JournalCodec.PREFIX).getInt();
+    return length > fileSize - position - JournalCodec.PREFIX;
+  }
+
   /**
    * The record, without payload but for what is no content.
    *

@@ -32,9 +32,9 @@ import org.slf4j.LoggerFactory;
  * damaged, redoes overwrites, cuts what was never acknowledged, and says how certain the rest is.
  *
  * <p><b>Where it ends.</b> At the first record that is broken, or whose payload is not in its
- * place. Below the watermark that is damage. Above it, after a process kill, it is the half of a
- * record that was being written; after a power cut it may have been acknowledged, so the copy is
- * uncertain.
+ * place. Below the watermark that is damage. Above it, after a process kill, it is the first half
+ * of what was being written, at the end of the file (anything else is damage again); after a power
+ * cut it may have been acknowledged, so the copy is uncertain.
  *
  * <p>One instance per chunk and start; blocks on the disk.
  */
@@ -154,6 +154,9 @@ final class Recovery {
             end,
             size,
             e.getMessage());
+        if (!powerCut && !reader.runsPastTheEnd(end)) {
+          damage("a whole record at " + end + " is broken, and no power was cut");
+        }
         break;
       }
       end += recordSize;

@@ -1,6 +1,7 @@
 package io.leasefs.chunkserver.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasefs.chunkserver.replica.ReplicaAction.Append;
 import io.leasefs.chunkserver.replica.ReplicaAction.Commit;
@@ -15,6 +16,7 @@ import io.leasefs.common.api.Heartbeat.Certainty;
 import io.leasefs.common.api.Mutation;
 import io.leasefs.common.api.MutationKind;
 import io.leasefs.common.checksum.Crc32c;
+import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkSpec;
 import io.leasefs.common.model.Durability;
@@ -317,6 +319,31 @@ class ActionQueueTest {
     fixture.disk.open(JOURNAL, false).truncate(whole.length - 20);
     assertThat(fixture.chunk(fixture.open(), HANDLE).image().certainty())
         .isEqualTo(Certainty.DAMAGED);
+  }
+
+  @Test
+  void aWriteThatTheDiskLostIsDamageWhereverItWas() throws IOException {
+    StoredChunk chunk = create(Durability.REPLICATED);
+    fixture.submit(chunk, append(1, 10, false));
+    fixture.runAll();
+    fixture.disk.loseWrites("51c.journal", 1);
+    fixture.submit(chunk, append(2, 10, false));
+    fixture.runAll();
+    fixture.submit(chunk, append(3, 10, false));
+    fixture.runAll();
+    fixture.disk.killProcess();
+    assertThat(fixture.chunk(fixture.open(), HANDLE).image().certainty())
+        .isEqualTo(Certainty.DAMAGED);
+  }
+
+  @Test
+  void payloadThatTheDiskLostIsSeenByTheReader() throws IOException {
+    StoredChunk chunk = create(Durability.REPLICATED);
+    fixture.disk.loseWrites("51c.data", 1);
+    fixture.submit(chunk, append(1, 10, false), new Commit(2, 1, 10));
+    fixture.runAll();
+    assertThatThrownBy(() -> read(chunk)).isInstanceOf(LeaseFsException.class);
+    assertThat(chunk.badBlocks(0, 10)).containsExactly(0L);
   }
 
   private static ByteBuffer read(StoredChunk chunk) throws IOException {
