@@ -187,7 +187,7 @@ final class SeedRole {
     if (!target.reconciled) {
       return; // it is being reconciled anew
     }
-    if (records.isEmpty()) {
+    if (records.isEmpty() || records.get(0).serial() > target.sent + 1) {
       fail(target, "needs a copy: the journal does not reach back so far");
       return;
     }
