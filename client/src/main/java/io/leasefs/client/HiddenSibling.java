@@ -5,14 +5,11 @@ import java.nio.charset.StandardCharsets;
 
 /** Names of files that are still being put. */
 final class HiddenSibling {
-  /** What such a name starts with. */
-  static final String PREFIX = ".put-";
-
   private HiddenSibling() {}
 
-  /** {@code .put-0123456789abcdef-name}, the name cut to what fits. */
+  /** {@code .leasefs-put-0123456789abcdef-name}, the name cut to what fits. */
   static FilePath of(FilePath target, long random) {
-    String start = PREFIX + String.format("%016x", random) + "-";
+    String start = FilePath.HIDDEN_PREFIX + String.format("%016x", random) + "-";
     String name = target.name();
     while (bytes(start + name) > FilePath.MAX_NAME_BYTES) {
       name = name.substring(0, name.offsetByCodePoints(name.length(), -1));

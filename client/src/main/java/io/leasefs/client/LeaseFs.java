@@ -141,12 +141,12 @@ public final class LeaseFs implements AutoCloseable {
 
   /** Creates a file and opens it. */
   public FileWriter create(String path, CreateOptions options) {
-    return create(FilePath.parse(path), options);
+    return create(FilePath.parse(path), options, config.shortLived());
   }
 
-  private FileWriter create(FilePath path, CreateOptions options) {
+  private FileWriter create(FilePath path, CreateOptions options, boolean endsSession) {
     checkCluster();
-    return writer(Waits.join(openFiles.create(request(path, options, true))), true);
+    return writer(Waits.join(openFiles.create(request(path, options, true))), true, endsSession);
   }
 
   private static CreateFile request(FilePath path, CreateOptions options, boolean firstChunk) {
@@ -173,12 +173,12 @@ public final class LeaseFs implements AutoCloseable {
   public FileWriter append(String path, long token) {
     checkCluster();
     AsyncAppender appender = Waits.join(openFiles.openForWrite(FilePath.parse(path), token));
-    return writer(appender, appender.status().openWriters() <= 1);
+    return writer(appender, appender.status().openWriters() <= 1, config.shortLived());
   }
 
-  private FileWriter writer(AsyncAppender appender, boolean sealsAtClose) {
+  private FileWriter writer(AsyncAppender appender, boolean sealsAtClose, boolean endsSession) {
     int underWay = (int) Math.max(1, config.writeWindowBytes() / Frame.MAX_PAYLOAD);
-    return new FileWriter(appender, pool, underWay, sealsAtClose, config.shortLived());
+    return new FileWriter(appender, pool, underWay, sealsAtClose, endsSession);
   }
 
   /** Opens a file for record appends. */
@@ -226,7 +226,7 @@ public final class LeaseFs implements AutoCloseable {
     }
     FilePath sibling = HiddenSibling.of(target, edges.random().nextLong());
     try {
-      return new AtomicPut(this, target, sibling, replace, create(sibling, options));
+      return new AtomicPut(this, target, sibling, replace, create(sibling, options, false));
     } catch (LeaseFsException failure) {
       String message = String.valueOf(failure.getMessage());
       throw new LeaseFsException(

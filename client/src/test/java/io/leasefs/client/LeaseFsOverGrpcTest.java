@@ -4,16 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasefs.client.fake.MemoryCluster;
-import io.leasefs.common.api.AdminApi;
-import io.leasefs.common.api.ClusterApi;
+import io.leasefs.client.fake.MemoryServers;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.AppendResult;
 import io.leasefs.common.model.ServerAddress;
-import io.leasefs.common.rpc.ChunkServerEndpoint;
-import io.leasefs.common.rpc.MasterServer;
-import io.leasefs.common.rpc.Servers;
-import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -26,31 +21,10 @@ import org.junit.jupiter.api.Test;
 
 /** The library over real connections, against servers in memory. */
 class LeaseFsOverGrpcTest {
-  private static final ServerAddress ANY = new ServerAddress("127.0.0.1", 0);
-
-  private final MemoryCluster cluster = new MemoryCluster(16 << 20);
-  private final Servers masters = new Servers("master", 1);
-  private final Servers chunkServers = new Servers("chunkserver", 1);
-  private LeaseFs files;
-
-  LeaseFsOverGrpcTest() {
-    ServerAddress master =
-        masters.listen(
-            ANY,
-            new MasterServer(cluster.master, notAsked(AdminApi.class), notAsked(ClusterApi.class)));
-    cluster.at(chunkServers.listen(ANY, new ChunkServerEndpoint(cluster.chunkServer)));
-    files = LeaseFs.connect(LeaseFsConfig.of(List.of(master)).withTimeout(Duration.ofSeconds(10)));
-  }
-
-  private static <T> T notAsked(Class<T> api) {
-    return api.cast(
-        Proxy.newProxyInstance(
-            api.getClassLoader(),
-            new Class<?>[] {api},
-            (proxy, method, arguments) -> {
-              throw new AssertionError(method + " is not asked here");
-            }));
-  }
+  private final MemoryServers servers = new MemoryServers(new MemoryCluster(16 << 20));
+  private final LeaseFs files =
+      LeaseFs.connect(
+          LeaseFsConfig.of(List.of(servers.master())).withTimeout(Duration.ofSeconds(10)));
 
   @BeforeEach
   void warmUp() {
@@ -60,8 +34,7 @@ class LeaseFsOverGrpcTest {
   @AfterEach
   void close() {
     files.close();
-    chunkServers.close();
-    masters.close();
+    servers.close();
   }
 
   @Test

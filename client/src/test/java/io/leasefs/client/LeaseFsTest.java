@@ -193,7 +193,7 @@ class LeaseFsTest {
   void hiddenSiblingsOfTheLongestNamesAreValidNames() {
     String name = "ü".repeat(127);
     assertThat(HiddenSibling.of(io.leasefs.common.model.FilePath.parse("/" + name), 7).name())
-        .startsWith(".put-0000000000000007-ü");
+        .startsWith(".leasefs-put-0000000000000007-ü");
   }
 
   private List<String> names(String path) {

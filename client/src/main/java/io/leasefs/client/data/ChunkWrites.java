@@ -24,8 +24,12 @@ public final class ChunkWrites {
   public interface Listener {
     void answered(NamedAnswer answer);
 
-    /** The stream to this server has ended: what was under way on it has an unknown fate. */
-    void broken(ServerAddress server);
+    /**
+     * The stream to this server has ended: what was under way on it has an unknown fate.
+     *
+     * @param reset true where the connection itself was cut: the process there may be gone
+     */
+    void broken(ServerAddress server, boolean reset);
   }
 
   public ChunkWrites(Network network) {
@@ -38,9 +42,9 @@ public final class ChunkWrites {
   }
 
   /** No more frames of this chunk will be sent there, and no answer is awaited. */
-  public void forget(ChunkHandle chunk) {
+  public void forget(ChunkHandle chunk, Listener listener) {
     for (Stream stream : streams.values()) {
-      stream.listeners.remove(chunk);
+      stream.listeners.remove(chunk, listener);
     }
   }
 
@@ -85,7 +89,7 @@ public final class ChunkWrites {
     }
 
     private void broken(String reason) {
-      mailbox.run(this::end);
+      mailbox.run(() -> end(reason.startsWith("reset")));
     }
 
     void close() {
@@ -94,18 +98,18 @@ public final class ChunkWrites {
             if (stream != null) {
               stream.close();
             }
-            end();
+            end(false);
           });
     }
 
-    private void end() {
+    private void end(boolean reset) {
       if (ended) {
         return;
       }
       ended = true;
       streams.remove(server, this);
       for (Listener listener : listeners.values()) {
-        listener.broken(server);
+        listener.broken(server, reset);
       }
     }
   }

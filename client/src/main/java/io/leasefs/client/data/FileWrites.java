@@ -113,7 +113,7 @@ final class FileWrites
             timer.cancel();
           }
           carryOut(core.abandoned(closedFailure(), now()));
-          core.chunkNow().ifPresent(streams::forget);
+          core.chunkNow().ifPresent(chunk -> streams.forget(chunk, this));
         });
   }
 
@@ -163,8 +163,8 @@ final class FileWrites
   }
 
   @Override
-  public void broken(ServerAddress server) {
-    mailbox.run(() -> carryOut(core.broken(server, now())));
+  public void broken(ServerAddress server, boolean reset) {
+    mailbox.run(() -> carryOut(core.broken(server, reset, now())));
   }
 
   // what the core wants
@@ -196,7 +196,7 @@ final class FileWrites
         added ->
             mailbox.run(
                 () -> {
-                  left.ifPresent(streams::forget);
+                  left.ifPresent(chunk -> streams.forget(chunk, this));
                   carryOut(core.chunkAdded(added.layout(), added.birth(), now()));
                 }),
         failure -> mailbox.run(() -> carryOut(core.addFailed(failure, now()))));

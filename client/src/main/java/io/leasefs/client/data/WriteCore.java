@@ -248,8 +248,12 @@ public final class WriteCore<T> {
     return finish(now);
   }
 
-  /** The stream to that server has ended; what was under way on it has an unknown fate. */
-  public List<WriteAction<T>> broken(ServerAddress server, long now) {
+  /**
+   * The stream to that server has ended; what was under way on it has an unknown fate.
+   *
+   * @param reset true where the connection was cut, which is evidence against the server
+   */
+  public List<WriteAction<T>> broken(ServerAddress server, boolean reset, long now) {
     if (!server.equals(target)) {
       return List.of();
     }
@@ -258,7 +262,7 @@ public final class WriteCore<T> {
       nextMember();
       pause(now);
     } else if (awaited && chunk != null) {
-      reportSilent(chunk, true);
+      reportSilent(chunk, reset);
       target = null;
       wantLayout(now);
     }

@@ -171,7 +171,7 @@ class WriteCoreTest {
     append("a", 10);
     append("b", 10);
     clear();
-    take(core.broken(Layouts.address(1), now));
+    take(core.broken(Layouts.address(1), true, now));
     assertThat(asked)
         .containsExactly(
             new WriteAction.ReportSilent<>(new ChunkHandle(100), 1, true),
@@ -188,7 +188,7 @@ class WriteCoreTest {
   @Test
   void aLateAnswerOfTheOldPrimaryCountsOnce() {
     append("a", 10);
-    take(core.broken(Layouts.address(1), now));
+    take(core.broken(Layouts.address(1), true, now));
     take(core.layoutArrived(chunk(0, 0, 2, 2), now));
     applied(0, 1, 0);
     applied(0, 1, 0);
@@ -230,7 +230,7 @@ class WriteCoreTest {
     append("a", 10);
     append("b", 10);
     append("c", 10);
-    take(core.broken(Layouts.address(1), now));
+    take(core.broken(Layouts.address(1), true, now));
     clear();
     ChunkSeal seal = new ChunkSeal(3, 20, 0);
     take(core.layoutArrived(sealedChunk(0, 2, seal), now));
@@ -249,7 +249,7 @@ class WriteCoreTest {
   @Test
   void aSealedChunksNextMemberIsAskedWhereTheFirstIsSilent() {
     append("a", 10);
-    take(core.broken(Layouts.address(1), now));
+    take(core.broken(Layouts.address(1), true, now));
     clear();
     take(core.layoutArrived(sealedChunk(0, 2, new ChunkSeal(1, 0, 0)), now));
     assertThat(sent.get(0).target()).isEqualTo(Layouts.address(1));
@@ -330,7 +330,7 @@ class WriteCoreTest {
     append("a", 10);
     applied(0, 1, 0);
     clear();
-    take(core.broken(Layouts.address(1), now));
+    take(core.broken(Layouts.address(1), true, now));
     assertThat(asked).isEmpty();
     append("b", 10);
     assertThat(sendings()).containsExactly("cs1 v1 #2 after 0");
