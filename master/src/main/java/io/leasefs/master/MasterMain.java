@@ -33,6 +33,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 
 /** {@code leasefs master}: builds a master from its settings, top to bottom, and serves. */
@@ -40,6 +41,8 @@ public final class MasterMain {
   /** Threads that carry connections. */
   private static final int NETWORK_THREADS = 2;
 
+  private static final long LEADER_NANOS = 10_000_000_000L;
+  private static final long LOOK_NANOS = 10_000_000;
   private static final int MAX_PENDING = 10_000;
   private static final long STOP_NANOS = 1_000_000_000L;
 
@@ -111,7 +114,20 @@ public final class MasterMain {
     Gauge.builder("leasefs.master.control.waiting", control, SerialThread::waiting)
         .register(process.metrics());
 
+    awaitLeader(master);
     process.ready(facts(mine, cluster, endpoints, admin.address()));
+  }
+
+  /** Who is told that this master is ready finds a leader, unless electing one takes long. */
+  private static void awaitLeader(Master master) {
+    long deadline = System.nanoTime() + LEADER_NANOS;
+    while (!isServed(master.role()) && System.nanoTime() < deadline) {
+      LockSupport.parkNanos(LOOK_NANOS);
+    }
+  }
+
+  private static boolean isServed(Role role) {
+    return role.leading() ? role.ready() : role.leader().isPresent();
   }
 
   /** A fresh folder founds a cluster, unless it was told which one to join. */
@@ -138,9 +154,8 @@ public final class MasterMain {
     Map<String, Object> facts = new LinkedHashMap<>();
     facts.put("cluster", cluster);
     facts.put("term", role.term());
-    boolean serving = role.leading() && role.ready();
-    String state = serving ? "leading" : role.leader().isPresent() ? "following" : "starting";
-    return new Health(serving || role.leader().isPresent(), state, facts);
+    String state = !isServed(role) ? "starting" : role.leading() ? "leading" : "following";
+    return new Health(isServed(role), state, facts);
   }
 
   private static Map<String, Object> facts(

@@ -26,6 +26,7 @@ import io.leasefs.master.log.Operation.ChangeReason;
 import io.leasefs.master.log.Operation.EndLeases;
 import io.leasefs.master.log.Operation.ExpireRevocation;
 import io.leasefs.master.log.Operation.LeaseId;
+import io.leasefs.master.log.Operation.RecoverChange;
 import io.leasefs.master.log.Operation.SealChunk;
 import io.leasefs.master.log.OperationResult.Rejected;
 import io.leasefs.master.state.ChunkEntry;
@@ -441,7 +442,7 @@ final class ChangeDesk {
 
   /** A report may show a committed seal of the active version. */
   void reported(ServerId server, ReplicaReport report) {
-    if (report.state() != ReplicaState.SEALED && report.state() != ReplicaState.LEARNER) {
+    if (report.state() != ReplicaState.SEALED) {
       return;
     }
     ChunkHandle chunk = report.spec().handle();
@@ -452,7 +453,7 @@ final class ChangeDesk {
     boolean member =
         entry.active().memberAt(server).map(Member::replica).equals(Optional.of(report.replica()));
     Optional<ChunkSeal> seal = report.seal();
-    if (report.state() == ReplicaState.SEALED && member && seal.isPresent()) {
+    if (member && seal.isPresent()) {
       if (entry.seal().isEmpty()
           && report.accepted() == entry.active().version()
           && report.committedSerial() >= seal.get().serial()) {
@@ -462,6 +463,13 @@ final class ChangeDesk {
           && report.committedSerial() < entry.seal().get().serial()) {
         settle(entry, server, entry.seal().get().serial());
       }
+    }
+  }
+
+  /** What a server told of a seal while another entry was under way is looked at again. */
+  private void adoptReportedSeal(ChunkEntry entry) {
+    if (entry.seal().isEmpty() && !proposed.contains(entry.handle())) {
+      soft.replicas.of(entry.handle()).forEach(this::reported);
     }
   }
 
@@ -491,6 +499,7 @@ final class ChangeDesk {
       syncLease(entry, false);
       syncMoving(entry);
       step(entry);
+      adoptReportedSeal(entry);
     }
     changed.accept(chunk);
     pumpWanted();
@@ -639,14 +648,38 @@ final class ChangeDesk {
     Plan plan = change.plan(entry, soft, settings(entry), soft.clock.nanos());
     soft.outbox.replace(chunk, Outbox.Slot.CHANGE, plan.commands());
     if (plan.waiting().isPresent()) {
-      waiting.put(chunk, plan.waiting().get());
+      Waiting before = waiting.put(chunk, plan.waiting().get());
+      if (plan.waiting().get().untilNanos() == Long.MAX_VALUE
+          && entry.pending().get().seed().isEmpty()
+          && (before == null || before.untilNanos() != Long.MAX_VALUE)) {
+        soft.event(
+            EventKind.CHUNK_UNAVAILABLE,
+            plan.waiting().get().whom(),
+            Optional.of(chunk),
+            change.version(),
+            Map.of("waitsFor", plan.waiting().get().what()));
+      }
     } else {
       waiting.remove(chunk);
     }
     if (isPaused(chunk)) {
       return;
     }
-    plan.proposal().ifPresent(operation -> propose(chunk, withWallTime(operation), () -> {}));
+    if (plan.proposal().isPresent()) {
+      Operation operation = withWallTime(plan.proposal().get());
+      propose(chunk, operation, () -> recovering(operation));
+    }
+  }
+
+  private void recovering(Operation operation) {
+    if (operation instanceof RecoverChange recover) {
+      soft.event(
+          EventKind.CHANGE_RECOVERING,
+          Optional.of(recover.seed().server()),
+          Optional.of(recover.chunk()),
+          recover.version(),
+          Map.of("targets", Integer.toString(recover.targets().size())));
+    }
   }
 
   private Operation withWallTime(Operation operation) {

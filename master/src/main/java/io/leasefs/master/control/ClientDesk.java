@@ -184,6 +184,12 @@ final class ClientDesk {
         placement.choose(
             candidates(Set.of()), List.of(), goal, capacityBytes, soft.random.nextLong());
     int least = ControlSettings.minReplicas(goal);
+    if (chosen.size() < least && candidates(Set.of()).size() >= least) {
+      throw new LeaseFsException(
+          ErrorCode.NO_SPACE,
+          "no chunkservers have room for another chunk of " + capacityBytes + " bytes",
+          "free some space, or add chunkservers; see 'leasefs node ls'");
+    }
     if (chosen.size() < least) {
       throw new LeaseFsException(
           ErrorCode.TOO_FEW_SERVERS,

@@ -5,12 +5,14 @@ import io.leasefs.common.api.Heartbeat.Command;
 import io.leasefs.common.api.Heartbeat.FailedMember;
 import io.leasefs.common.api.Heartbeat.HeldLease;
 import io.leasefs.common.api.Heartbeat.ReplicaReport;
+import io.leasefs.common.api.Heartbeat.ReplicaState;
 import io.leasefs.common.api.Heartbeat.Request;
 import io.leasefs.common.api.Heartbeat.Response;
 import io.leasefs.common.api.Heartbeat.SealAnswer;
 import io.leasefs.common.api.Heartbeat.Status;
 import io.leasefs.common.api.Heartbeat.VersionStarted;
 import io.leasefs.common.model.ChunkHandle;
+import io.leasefs.common.model.EventKind;
 import io.leasefs.common.model.LeaseGrant;
 import io.leasefs.common.model.Member;
 import io.leasefs.common.model.ServerAddress;
@@ -201,6 +203,9 @@ final class HeartbeatDesk {
 
   private void takeIn(Server server, Request request) {
     ServerId id = server.id();
+    for (ReplicaReport report : request.replicas()) {
+      noteDamage(id, report);
+    }
     if (request.fullReport()) {
       soft.replicas.replace(id, request.replicas());
       soft.servers.reportedInFull(id);
@@ -227,6 +232,23 @@ final class HeartbeatDesk {
     }
     for (ReplicaReport report : request.replicas()) {
       changes.reported(id, report);
+    }
+  }
+
+  private void noteDamage(ServerId server, ReplicaReport report) {
+    ChunkHandle chunk = report.spec().handle();
+    boolean known =
+        soft.replicas
+            .find(chunk, server)
+            .filter(before -> before.state() == ReplicaState.DAMAGED)
+            .isPresent();
+    if (report.state() == ReplicaState.DAMAGED && !known) {
+      soft.event(
+          EventKind.REPLICA_DAMAGED,
+          Optional.of(server),
+          Optional.of(chunk),
+          report.accepted(),
+          Map.of("replica", report.replica().toString()));
     }
   }
 

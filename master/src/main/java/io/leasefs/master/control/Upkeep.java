@@ -408,6 +408,8 @@ final class Upkeep {
         continue;
       }
       Set<ServerId> without = new TreeSet<>(add.without());
+      // an old copy there is deleted first
+      without.addAll(soft.replicas.of(add.chunk()).keySet());
       into.forEach(
           (server, count) -> {
             if (count >= COPIES_INTO_SERVER) {

@@ -21,8 +21,11 @@ import io.leasefs.common.model.ServerId;
 import io.leasefs.master.control.World.FakeServer;
 import java.util.List;
 import java.util.Optional;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ControlLoopTest {
   @Test
@@ -133,6 +136,84 @@ class ControlLoopTest {
     world.pass(100 * MILLIS);
     assertThat(world.chunk(chunk).active().version()).isEqualTo(2);
     assertThat(world.now - ready).isLessThan(11 * SECOND);
+  }
+
+  @Test
+  void livePrimaryGoesOnAcrossAChangeOfLeaders() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(3 * SECOND);
+    FakeServer primary = primary(world, chunk);
+
+    world.log.lead();
+    for (int i = 0; i < 300; i++) {
+      world.pass(100 * MILLIS);
+      assertThat(primary.isValid(chunk)).isTrue();
+    }
+    assertThat(world.chunk(chunk).active().version()).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {2, 3, 4, 5, 6, 7, 8, 9})
+  void onlyOneServerEverActsAsPrimary(long seed) {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    OpenFile open = world.create("/f", 3);
+    ChunkHandle chunk = open.last().orElseThrow().handle();
+    Random random = new Random(seed);
+    for (int i = 0; i < 1500; i++) {
+      trouble(world, random);
+      world.pass(random.nextInt(400) * MILLIS);
+      var _ = world.client.renew(world.clientId, open.session());
+      assertThat(world.servers.values().stream().filter(s -> s.isValid(chunk)).count())
+          .as("holders after step %s", i)
+          .isLessThanOrEqualTo(1);
+    }
+    heal(world);
+    for (int i = 0; i < 20; i++) {
+      world.pass(SECOND);
+      var _ = world.client.renew(world.clientId, open.session());
+    }
+    assertThat(world.get(world.client.chunkLayout(chunk, 0, 10 * SECOND)).primary()).isPresent();
+    world.pass(SECOND);
+    assertThat(world.chunk(chunk).active().version()).isGreaterThan(3);
+    assertThat(primary(world, chunk).isValid(chunk)).isTrue();
+  }
+
+  private static void trouble(World world, Random random) {
+    FakeServer server = world.server("cs" + (1 + random.nextInt(4)));
+    switch (random.nextInt(40)) {
+      case 0 -> server.freeze();
+      case 1, 2 -> {
+        if (!server.running && !server.dead) {
+          server.thaw();
+        }
+      }
+      case 3 -> {
+        if (server.running) {
+          server.kill();
+        }
+      }
+      case 4, 5 -> {
+        if (server.dead) {
+          server.start();
+        }
+      }
+      case 6 -> server.dropsResponses = true;
+      case 7, 8 -> server.dropsResponses = false;
+      case 9 -> world.log.lead();
+      default -> {}
+    }
+  }
+
+  private static void heal(World world) {
+    for (FakeServer server : world.servers.values()) {
+      server.dropsResponses = false;
+      if (server.dead) {
+        server.start();
+      } else if (!server.running) {
+        server.thaw();
+      }
+    }
   }
 
   @Test

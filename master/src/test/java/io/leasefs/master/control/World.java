@@ -60,6 +60,7 @@ import java.util.PriorityQueue;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** One master in stepped time, a log that applies at once, and chunkservers that play along. */
 final class World {
@@ -337,6 +338,7 @@ final class World {
     final List<Command> commands = new ArrayList<>();
     String rack;
     boolean running;
+    boolean dead;
     boolean answersSeals = true;
     boolean answersRecover = true;
     boolean dropsResponses;
@@ -373,13 +375,34 @@ final class World {
 
     void start() {
       incarnation++;
+      dead = false;
       held.clear();
       sentAt.clear();
       running = true;
       sendFull = true;
-      session = Optional.of(get(loop.register(registration())).session());
+      session = Optional.empty();
+      register(incarnation);
+    }
+
+    private void register(long mine) {
+      if (dead || incarnation != mine) {
+        return;
+      }
+      var _ =
+          loop.register(registration())
+              .whenComplete((answer, failure) -> tasks.add(() -> registered(mine, answer)));
+    }
+
+    private void registered(long mine, Registration.@Nullable Response answer) {
+      if (dead || incarnation != mine) {
+        return;
+      }
+      if (answer == null) {
+        after(100 * MILLIS, () -> register(mine));
+        return;
+      }
+      session = Optional.of(answer.session());
       stream = loop.heartbeat(this::received, why -> {});
-      long mine = incarnation;
       beat(mine);
     }
 
@@ -405,6 +428,7 @@ final class World {
     /** SIGKILL: the kernel resets the stream. */
     void kill() {
       running = false;
+      dead = true;
       stream.close();
       settle();
     }
@@ -429,6 +453,9 @@ final class World {
     }
 
     void send() {
+      if (session.isEmpty()) {
+        return;
+      }
       beat++;
       sentAt.put(beat, now);
       sentNanos = now;
@@ -482,7 +509,7 @@ final class World {
       }
       boolean urgent = false;
       if (response.status() == Status.UNKNOWN_SESSION) {
-        held.clear();
+        start();
         return;
       }
       if (response.status() == Status.NEED_FULL_REPORT) {
