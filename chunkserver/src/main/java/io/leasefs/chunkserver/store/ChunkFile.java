@@ -5,6 +5,7 @@ import io.leasefs.chunkserver.store.JournalCodec.Watermark;
 import io.leasefs.chunkserver.store.JournalRecord.Applied;
 import io.leasefs.chunkserver.store.JournalRecord.Checkpoint;
 import io.leasefs.chunkserver.store.JournalRecord.Mutated;
+import io.leasefs.chunkserver.store.JournalRecord.Place;
 import io.leasefs.chunkserver.store.JournalRecord.Promised;
 import io.leasefs.chunkserver.store.JournalRecord.Standing;
 import io.leasefs.common.api.Heartbeat.Certainty;
@@ -12,6 +13,7 @@ import io.leasefs.common.api.Mutation;
 import io.leasefs.common.api.MutationKind;
 import io.leasefs.common.edge.Disk;
 import io.leasefs.common.edge.DiskFile;
+import io.leasefs.common.model.Durability;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
@@ -30,6 +32,9 @@ import java.util.TreeSet;
 final class ChunkFile {
   /** Above this the journal is compacted when the chunk is idle or sealed. */
   static final long SMALL_JOURNAL = 64 << 10;
+
+  /** Up to here a second copy in the journal is cheaper than a second fsync. */
+  static final int SMALL_PAYLOAD = 16 << 10;
 
   private final Disk disk;
   private final OpenFiles openFiles;
@@ -135,6 +140,16 @@ final class ChunkFile {
         && !cutSinceCheckpoint;
   }
 
+  /** Small payload that will be fsynced goes into both files: then one fsync is enough. */
+  private Place place(Mutation mutation, boolean inPlace) {
+    if (!inPlace) {
+      return mutation.payloadBytes() > 0 ? Place.JOURNAL : Place.DATA_FILE;
+    }
+    boolean small = mutation.payloadBytes() <= SMALL_PAYLOAD;
+    boolean synced = header.spec().durability() == Durability.SYNCED;
+    return small && synced ? Place.BOTH : Place.DATA_FILE;
+  }
+
   private long reach() {
     // tailLength only grows but by TRUNCATE, which switches in-place writes off, and by cut
     return Math.max(committedReach, tailLength);
@@ -155,7 +170,7 @@ final class ChunkFile {
       this.batch = journal.batch(scratch);
     }
 
-    /** True where a payload has been written to the data file. */
+    /** True where a payload has been written to the data file and nowhere else. */
     boolean wroteData() {
       return wroteData;
     }
@@ -172,8 +187,8 @@ final class ChunkFile {
               ? Fragments.of(mutation.offset(), payload, mutation.checksums())
               : Fragments.NONE;
       boolean inPlace = fitsInPlace(mutation);
-      boolean inside = payload.hasRemaining() && !inPlace;
-      Mutated entry = new Mutated(mutation, inside, content.serial(), fragments);
+      Place place = place(mutation, inPlace);
+      Mutated entry = new Mutated(mutation, place, content.serial(), fragments);
       int size = JournalCodec.size(entry);
       if (encoded + size > scratch.capacity()) {
         flush();
@@ -181,9 +196,10 @@ final class ChunkFile {
       encoded += size;
       if (inPlace) {
         addPayload(mutation.offset(), payload);
+        wroteData |= place == Place.DATA_FILE;
       }
       long position = batch.add(entry, payload);
-      track(mutation, fragments, inside, position);
+      track(mutation, fragments, place, position);
     }
 
     private void addPayload(long offset, ByteBuffer payload) throws IOException {
@@ -201,7 +217,6 @@ final class ChunkFile {
       if (!payloads.isEmpty()) {
         data.write(payloads.toArray(new ByteBuffer[0]), payloadsAt);
         payloads.clear();
-        wroteData = true;
       }
     }
 
@@ -226,10 +241,10 @@ final class ChunkFile {
   private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
 
   /** Takes note of a record, live or replayed. */
-  void track(Mutation mutation, int[] fragments, boolean inside, long position) {
+  void track(Mutation mutation, int[] fragments, Place place, long position) {
     long payloadAt =
-        inside
-            ? position + JournalCodec.size(new Mutated(mutation, true, content.serial(), fragments))
+        place == Place.JOURNAL
+            ? position + JournalCodec.size(new Mutated(mutation, place, 0, fragments))
             : Pending.IN_PLACE;
     pending.add(Pending.of(mutation, fragments, payloadAt));
     positions.add(position);
@@ -488,7 +503,8 @@ final class ChunkFile {
       Mutated entry = readMutated(position, JournalCodec.PREFIX + prefix.getInt(0), next);
       long at = batch.add(entry, entry.mutation().payload());
       moved.add(at);
-      long payloadAt = entry.inside() ? at + JournalCodec.size(entry) : Pending.IN_PLACE;
+      long payloadAt =
+          entry.place() == Place.JOURNAL ? at + JournalCodec.size(entry) : Pending.IN_PLACE;
       pending.add(
           new Pending(
               record.serial(),

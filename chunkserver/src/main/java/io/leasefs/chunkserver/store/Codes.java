@@ -1,5 +1,6 @@
 package io.leasefs.chunkserver.store;
 
+import io.leasefs.chunkserver.store.JournalRecord.Place;
 import io.leasefs.common.api.Heartbeat.Certainty;
 import io.leasefs.common.api.MutationKind;
 import io.leasefs.common.model.Durability;
@@ -50,6 +51,23 @@ final class Codes {
       case 1 -> Certainty.UNCERTAIN;
       case 2 -> Certainty.DAMAGED;
       default -> throw new IllegalArgumentException("no certainty: " + code);
+    };
+  }
+
+  static byte of(Place place) {
+    return switch (place) {
+      case DATA_FILE -> 0;
+      case JOURNAL -> 1;
+      case BOTH -> 2;
+    };
+  }
+
+  static Place place(byte code) {
+    return switch (code) {
+      case 0 -> Place.DATA_FILE;
+      case 1 -> Place.JOURNAL;
+      case 2 -> Place.BOTH;
+      default -> throw new IllegalArgumentException("no place of a payload: " + code);
     };
   }
 

@@ -5,6 +5,7 @@ import io.leasefs.chunkserver.store.JournalRecord.Applied;
 import io.leasefs.chunkserver.store.JournalRecord.Checkpoint;
 import io.leasefs.chunkserver.store.JournalRecord.Cut;
 import io.leasefs.chunkserver.store.JournalRecord.Mutated;
+import io.leasefs.chunkserver.store.JournalRecord.Place;
 import io.leasefs.chunkserver.store.JournalRecord.Promised;
 import io.leasefs.chunkserver.store.JournalRecord.Standing;
 import io.leasefs.common.api.Mutation;
@@ -38,7 +39,7 @@ import java.nio.charset.StandardCharsets;
  * record    = length:u32 crc:u32 fields payload?
  *             length counts fields and payload; crc covers length and fields
  *             (the payload is covered by its fragments' checksums, which are fields)
- * fields    = 1 inside:u8 version:i64 serial:i64 kind:u8 offset:i64 file:i64 session:i64
+ * fields    = 1 place:u8 version:i64 serial:i64 kind:u8 offset:i64 file:i64 session:i64
  *               sequence:i64 floor:i64 chunkLength:i64 detail:i64 committed:i64
  *               payloadBytes:u32 count:u16 fragment:u32*                          mutation
  *           | 2 version:i64                                                       promise
@@ -48,11 +49,13 @@ import java.nio.charset.StandardCharsets;
  *           | 6 count:u32 crc:u32* snapshot                                       checkpoint
  * </pre>
  *
- * <p>The two watermarks are written in turn; the valid one with the higher sequence counts: all of
- * the journal below {@code journalBytes}, and all payload in place up to {@code dataSerial}, was
- * durable when it was written. What is broken below is damage; the first broken record above ends
- * the journal. The payload of WRITE over existing bytes is inside; that of APPEND lies in the data
- * file at its offset, and its fragments' checksums are here. Example, a promise of version 7:
+ * <p>Place: 0 = the payload is in the data file, 1 = inside the journal, 2 = both (small forced
+ * appends, so that one fsync is enough). The two watermarks are written in turn; the valid one with
+ * the higher sequence counts: all of the journal below {@code journalBytes}, and all payload in
+ * place up to {@code dataSerial}, was durable when it was written. What is broken below is damage;
+ * the first broken record above ends the journal. The payload of WRITE over existing bytes is
+ * inside; that of APPEND lies in the data file at its offset, and its fragments' checksums are
+ * here. Example, a promise of version 7:
  *
  * <pre>
  * 00 00 00 09  08 8c 8b c5  02  00 00 00 00 00 00 00 07
@@ -246,7 +249,7 @@ final class JournalCodec {
 
   private static void writeMutated(Mutated mutated, ByteBuffer to) {
     Mutation mutation = mutated.mutation();
-    to.put((byte) 1).put((byte) (mutated.inside() ? 1 : 0));
+    to.put((byte) 1).put(Codes.of(mutated.place()));
     to.putLong(mutation.version()).putLong(mutation.serial());
     to.put(Codes.of(mutation.kind()));
     to.putLong(mutation.offset()).putLong(mutation.file().value());
@@ -325,7 +328,10 @@ final class JournalCodec {
     }
     ByteBuffer kept = wanted ? payload.slice() : copy(payload);
     return new Mutated(
-        withPayload(mutation, kept), true, mutated.committedSerial(), mutated.fragments());
+        withPayload(mutation, kept),
+        mutated.place(),
+        mutated.committedSerial(),
+        mutated.fragments());
   }
 
   private static ByteBuffer copy(ByteBuffer bytes) {
@@ -362,7 +368,7 @@ final class JournalCodec {
   }
 
   private static Mutated readMutated(ByteBuffer from) {
-    boolean inside = from.get() != 0;
+    Place place = Codes.place(from.get());
     long version = from.getLong();
     long serial = from.getLong();
     MutationKind kind = Codes.mutationKind(from.get());
@@ -399,7 +405,7 @@ final class JournalCodec {
                 ByteBuffer.allocate(0),
                 payloadBytes)
             .withoutPayload();
-    return new Mutated(mutation, inside, committed, fragments);
+    return new Mutated(mutation, place, committed, fragments);
   }
 
   private static Applied readApplied(ByteBuffer from) {

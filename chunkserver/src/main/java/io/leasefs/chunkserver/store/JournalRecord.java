@@ -10,13 +10,28 @@ sealed interface JournalRecord {
    * A mutation.
    *
    * @param mutation its payload is empty where it is not wanted or lies in the data file
-   * @param inside true where the payload is in the journal, right behind the record's fields
+   * @param place where the payload is; of no account where there is none
    * @param committedSerial highest serial known to be committed when it was written
    * @param fragments see {@link Fragments}
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared; an array saves a copy per record
-  record Mutated(Mutation mutation, boolean inside, long committedSerial, int[] fragments)
-      implements JournalRecord {}
+  record Mutated(Mutation mutation, Place place, long committedSerial, int[] fragments)
+      implements JournalRecord {
+    /** True where the payload is in the journal, right behind the record's fields. */
+    boolean inside() {
+      return place != Place.DATA_FILE;
+    }
+  }
+
+  /** Where a payload is. */
+  enum Place {
+    /** At its offset in the data file. */
+    DATA_FILE,
+    /** In the journal; it goes to its place once it is committed. */
+    JOURNAL,
+    /** In both at once: the journal's bytes stand in until the data file's are durable. */
+    BOTH
+  }
 
   /** This copy has promised the version. */
   record Promised(long version) implements JournalRecord {}

@@ -7,6 +7,7 @@ import io.leasefs.chunkserver.store.JournalRecord.Applied;
 import io.leasefs.chunkserver.store.JournalRecord.Checkpoint;
 import io.leasefs.chunkserver.store.JournalRecord.Cut;
 import io.leasefs.chunkserver.store.JournalRecord.Mutated;
+import io.leasefs.chunkserver.store.JournalRecord.Place;
 import io.leasefs.chunkserver.store.JournalRecord.Promised;
 import io.leasefs.chunkserver.store.JournalRecord.Standing;
 import io.leasefs.common.api.Heartbeat.Certainty;
@@ -52,12 +53,12 @@ final class Recovery {
     boolean isInPlace() {
       return mutation().payloadBytes() > 0
           && ChunkContent.changes(mutation().kind())
-          && !record.inside();
+          && record.place() != Place.JOURNAL;
     }
 
     boolean changesFile() {
       return mutation().kind() == MutationKind.TRUNCATE
-          || (record.inside() && ChunkContent.changes(mutation().kind()));
+          || (record.place() == Place.JOURNAL && ChunkContent.changes(mutation().kind()));
     }
 
     long end() {
@@ -237,7 +238,7 @@ final class Recovery {
       return;
     }
     for (Entry entry : tail) {
-      if (entry.isInPlace() && isLost(data, size, entry)) {
+      if (entry.isInPlace() && entry.record().place() != Place.BOTH && isLost(data, size, entry)) {
         lose(entry.mutation().serial());
         return;
       }
@@ -344,10 +345,7 @@ final class Recovery {
         file.trackApplied(entry.mutation(), entry.position());
       } else {
         file.track(
-            entry.mutation(),
-            entry.record().fragments(),
-            entry.record().inside(),
-            entry.position());
+            entry.mutation(), entry.record().fragments(), entry.record().place(), entry.position());
       }
     }
     long expected = file.expectedFileLength();
@@ -400,21 +398,20 @@ final class Recovery {
         : tail.get(tail.size() - 1).mutation().chunkLength();
   }
 
-  /** Overwrites that may have been under way are carried out again, in order. */
+  /**
+   * Overwrites that may have been under way are carried out again, in order; after a power cut so
+   * is payload that was written to both files, for only the journal's bytes were fsynced.
+   */
   private void redo(DiskFile data, DiskFile journal) throws IOException {
     long through = appliedSerial();
     for (Entry entry : tail) {
-      if (entry.mutation().serial() > through) {
-        break;
-      }
-      if (!entry.changesFile()) {
-        continue;
-      }
-      if (entry.mutation().kind() == MutationKind.TRUNCATE) {
+      boolean overwrite = entry.changesFile() && entry.mutation().serial() <= through;
+      boolean twin = powerCut && entry.isInPlace() && entry.record().place() == Place.BOTH;
+      if (overwrite && entry.mutation().kind() == MutationKind.TRUNCATE) {
         if (data.size() > entry.mutation().offset()) {
           data.truncate(entry.mutation().offset());
         }
-      } else {
+      } else if (overwrite || twin) {
         long at = entry.position() + JournalCodec.size(entry.record());
         data.write(
             Journal.read(journal, at, entry.mutation().payloadBytes()), entry.mutation().offset());

@@ -84,15 +84,24 @@ class ActionQueueTest {
   }
 
   @Test
-  void syncedAppendsThatGatheredShareOneForceOfEachFile() throws IOException {
+  void smallSyncedAppendsThatGatheredShareOneForce() throws IOException {
     StoredChunk chunk = create(Durability.SYNCED);
     fixture.submit(chunk, append(1, 10, true), append(2, 10, true), append(3, 10, true));
+    fixture.runAll();
+    assertThat(operations).filteredOn(o -> o.startsWith("FORCE ")).containsExactly("FORCE journal");
+    assertThat(operations).contains("FORCE_FOLDER chunks/1c");
+    assertThat(fixture.events).containsExactly(new ReplicaEvent.DiskDone(3));
+  }
+
+  @Test
+  void largeSyncedAppendsForceBothFilesOnce() throws IOException {
+    StoredChunk chunk = create(Durability.SYNCED);
+    fixture.submit(chunk, append(1, 100_000, true), append(2, 100_000, true));
     fixture.runAll();
     assertThat(operations)
         .filteredOn(o -> o.startsWith("FORCE "))
         .containsExactlyInAnyOrder("FORCE data", "FORCE journal");
-    assertThat(operations).contains("FORCE_FOLDER chunks/1c");
-    assertThat(fixture.events).containsExactly(new ReplicaEvent.DiskDone(3));
+    assertThat(fixture.events).containsExactly(new ReplicaEvent.DiskDone(2));
   }
 
   @Test
@@ -238,7 +247,7 @@ class ActionQueueTest {
     fixture.submit(chunk, append(1, 10, true));
     fixture.runAll();
     fixture.disk.failForces("51c.data", 1);
-    fixture.submit(chunk, append(2, 10, true));
+    fixture.submit(chunk, append(2, 100_000, true));
     fixture.runAll();
     fixture.submit(chunk, append(3, 10, true));
     fixture.runAll();

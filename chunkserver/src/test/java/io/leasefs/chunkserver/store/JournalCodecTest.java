@@ -12,6 +12,7 @@ import io.leasefs.chunkserver.store.JournalRecord.Applied;
 import io.leasefs.chunkserver.store.JournalRecord.Checkpoint;
 import io.leasefs.chunkserver.store.JournalRecord.Cut;
 import io.leasefs.chunkserver.store.JournalRecord.Mutated;
+import io.leasefs.chunkserver.store.JournalRecord.Place;
 import io.leasefs.chunkserver.store.JournalRecord.Promised;
 import io.leasefs.chunkserver.store.JournalRecord.Standing;
 import io.leasefs.common.api.Heartbeat.Certainty;
@@ -75,7 +76,7 @@ class JournalCodecTest {
     ByteBuffer payload = ByteBuffer.wrap("hello".getBytes(StandardCharsets.US_ASCII));
     Mutation mutation = mutation(MutationKind.WRITE, 100, payload);
     Mutated entry =
-        new Mutated(mutation, true, 3, Fragments.of(100, payload, mutation.checksums()));
+        new Mutated(mutation, Place.JOURNAL, 3, Fragments.of(100, payload, mutation.checksums()));
     assertThat(hex(encode(entry, payload)))
         .isEqualTo(
             "00000062"
@@ -131,7 +132,7 @@ class JournalCodecTest {
       ByteBuffer payload = ByteBuffer.wrap(bytes);
       Mutation mutation = mutation(MutationKind.APPEND, offset, payload);
       int[] fragments = Fragments.of(offset, payload, mutation.checksums());
-      Mutated entry = new Mutated(mutation, false, 3, fragments);
+      Mutated entry = new Mutated(mutation, Place.DATA_FILE, 3, fragments);
       Mutated back = (Mutated) JournalCodec.read(encode(entry, NOTHING), false);
       assertThat(back.mutation().checksums()).isEqualTo(mutation.checksums());
       assertThat(back.mutation()).isEqualTo(mutation.withoutPayload());
@@ -145,7 +146,7 @@ class JournalCodecTest {
     Mutation mutation = mutation(MutationKind.WRITE, 0, payload);
     ByteBuffer bytes =
         encode(
-            new Mutated(mutation, true, 3, Fragments.of(0, payload, mutation.checksums())),
+            new Mutated(mutation, Place.JOURNAL, 3, Fragments.of(0, payload, mutation.checksums())),
             payload);
     for (int bit = 0; bit < bytes.limit() * 8; bit++) {
       ByteBuffer flipped = ByteBuffer.allocate(bytes.limit()).put(bytes.duplicate()).flip();
