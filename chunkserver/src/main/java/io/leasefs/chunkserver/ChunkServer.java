@@ -42,6 +42,7 @@ import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.SessionId;
 import io.leasefs.server.events.EventLog;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -86,6 +87,7 @@ public final class ChunkServer implements ChunkApi {
    * @param random draws the nonces of registrations
    * @param peers reaches other chunkservers
    * @param masters reaches the masters
+   * @param payloads is told of every payload that nobody reads any more, to use it again
    */
   public record Edges(
       Clock clock,
@@ -95,7 +97,8 @@ public final class ChunkServer implements ChunkApi {
       Executor heartbeats,
       RandomSource random,
       PeerConnector peers,
-      ClusterConnector masters) {}
+      ClusterConnector masters,
+      Consumer<ByteBuffer> payloads) {}
 
   /**
    * How long a stopping server waits for its last disk action before it lets its leases run out.
@@ -259,7 +262,8 @@ public final class ChunkServer implements ChunkApi {
         events,
         edges.clock,
         edges.scheduler,
-        forwards);
+        forwards,
+        edges.payloads);
   }
 
   /** Makes the files of new copies, and removes those of old ones. */

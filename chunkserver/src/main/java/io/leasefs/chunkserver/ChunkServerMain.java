@@ -14,6 +14,7 @@ import io.leasefs.common.model.ServerAddress;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.rpc.Channels;
 import io.leasefs.common.rpc.ChunkServerEndpoint;
+import io.leasefs.common.rpc.PayloadPool;
 import io.leasefs.common.rpc.RemoteChunkServer;
 import io.leasefs.common.rpc.RemoteMaster;
 import io.leasefs.common.rpc.Servers;
@@ -151,7 +152,8 @@ public final class ChunkServerMain {
                 heartbeatThread,
                 chance,
                 (peer, address) -> new RemoteChunkServer(peerChannels, address, PEER_TIMEOUT_NANOS),
-                master -> new RemoteMaster(heartbeatChannels, master, MASTER_TIMEOUT_NANOS)),
+                master -> new RemoteMaster(heartbeatChannels, master, MASTER_TIMEOUT_NANOS),
+                PayloadPool::release),
             store,
             ServerRecord.open(disk),
             events,

@@ -15,6 +15,7 @@ import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.server.events.EventSink;
+import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -24,6 +25,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,6 +43,9 @@ final class ReplicaLoop {
 
   private record AppendInFlight(long id, long bytes) {}
 
+  /** A payload that the core or the disk may still read. */
+  private record Appended(long serial, ByteBuffer payload) {}
+
   private record AfterDisk(long id, Runnable task) {}
 
   private final ServerId self;
@@ -54,6 +59,7 @@ final class ReplicaLoop {
   private final Clock clock;
   private final Scheduler scheduler;
   private final FlightBudget budget;
+  private final Consumer<ByteBuffer> payloads;
 
   private final Map<Long, Waiting> waiting = new HashMap<>();
 
@@ -64,6 +70,13 @@ final class ReplicaLoop {
   private final ArrayDeque<Runnable> held = new ArrayDeque<>();
 
   private final ArrayDeque<AppendInFlight> appends = new ArrayDeque<>();
+
+  /**
+   * Payloads of records that are not committed, by serial. Once they are, they are on this disk and
+   * have gone down the chain: nobody reads them any more. (A stream to a member that was left out
+   * may still have one queued; it is refused there by its checksum, or its version.)
+   */
+  private final ArrayDeque<Appended> appended = new ArrayDeque<>();
 
   /** Servers that this chunk has talked to: a broken stream to others is nothing to it. */
   private final Set<ServerId> talkedTo = new HashSet<>();
@@ -89,7 +102,8 @@ final class ReplicaLoop {
       EventSink events,
       Clock clock,
       Scheduler scheduler,
-      FlightBudget budget) {
+      FlightBudget budget,
+      Consumer<ByteBuffer> payloads) {
     this.self = self;
     this.chunk = chunk;
     this.core = core;
@@ -101,6 +115,7 @@ final class ReplicaLoop {
     this.clock = clock;
     this.scheduler = scheduler;
     this.budget = budget;
+    this.payloads = payloads;
     stored.queue().tell(this::post);
   }
 
@@ -229,10 +244,31 @@ final class ReplicaLoop {
   }
 
   private void count(ReplicaAction.DiskAction action) {
-    if (action instanceof ReplicaAction.Append append) {
-      long bytes = append.mutation().payload().remaining();
-      budget.take(bytes);
-      appends.addLast(new AppendInFlight(append.id(), bytes));
+    switch (action) {
+      case ReplicaAction.Append append -> {
+        ByteBuffer payload = append.mutation().payload();
+        budget.take(payload.remaining());
+        appends.addLast(new AppendInFlight(append.id(), payload.remaining()));
+        if (payload.hasRemaining()) {
+          appended.addLast(new Appended(append.mutation().serial(), payload));
+        }
+      }
+      case ReplicaAction.Commit commit -> {
+        while (!appended.isEmpty() && appended.getFirst().serial <= commit.serial()) {
+          payloads.accept(appended.removeFirst().payload);
+        }
+      }
+      case ReplicaAction.Cut cut -> {
+        // The disk may be at one of them: they are left to the garbage collector.
+        while (!appended.isEmpty() && appended.getLast().serial > cut.serial()) {
+          appended.removeLast();
+        }
+      }
+      case ReplicaAction.StorePromise promise -> {}
+      case ReplicaAction.StoreStanding standing -> {}
+      case ReplicaAction.ComputeChecksum checksum -> {}
+      case ReplicaAction.ReadBack read -> {}
+      case ReplicaAction.Compact compact -> {}
     }
     lastDiskAction = action.id();
   }

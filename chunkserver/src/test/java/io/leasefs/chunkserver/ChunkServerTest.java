@@ -2,6 +2,7 @@ package io.leasefs.chunkserver;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasefs.chunkserver.fault.Faults;
 import io.leasefs.chunkserver.session.ServerRecord;
 import io.leasefs.chunkserver.store.ChunkStore;
 import io.leasefs.common.api.ChunkApi;
@@ -20,10 +21,12 @@ import io.leasefs.common.lease.LeaseTerms;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkSeal;
 import io.leasefs.common.model.ChunkSpec;
+import io.leasefs.common.model.ClusterEvent;
 import io.leasefs.common.model.Configuration;
 import io.leasefs.common.model.DiskId;
 import io.leasefs.common.model.Durability;
 import io.leasefs.common.model.Endpoints;
+import io.leasefs.common.model.EventKind;
 import io.leasefs.common.model.FileId;
 import io.leasefs.common.model.LeaseGrant;
 import io.leasefs.common.model.Member;
@@ -66,6 +69,7 @@ class ChunkServerTest {
   private final Map<ServerId, DiskId> diskIds = new TreeMap<>();
   private final TestNetwork network = new TestNetwork(servers);
   private final List<NamedAnswer> answers = new ArrayList<>();
+  private final List<ClusterEvent> events = new ArrayList<>();
   private long sequence;
 
   @BeforeEach
@@ -105,11 +109,12 @@ class ChunkServerTest {
                 time,
                 random::nextLong,
                 network.from(id),
-                network.masters(id, master)),
+                network.masters(id, master),
+                payload -> {}),
             store,
             ServerRecord.open(disks.get(id)),
-            new EventLog(id, time::nanos, time::wallMillis, 1_000, event -> {}),
-            Optional.empty());
+            new EventLog(id, time::nanos, time::wallMillis, 1_000, events::add),
+            Optional.of(new Faults()));
     servers.put(id, server);
     server.start(Endpoints.of(address));
   }
@@ -592,5 +597,71 @@ class ChunkServerTest {
     assertThat(end).failsWithin(Duration.ZERO).withThrowableThat().withMessageContaining("damaged");
     awaitReport(Heartbeat.ReplicaState.DAMAGED, member(CS3).replica());
     assertThat(read(CS2, 1, ReadMode.DEFAULT)).isEqualTo("good bytes");
+  }
+
+  @Test
+  void primaryThatIsCutOffFromTheMasterStopsBeforeItsEndAndGoesOnWhenHealed() {
+    master.grant(CS1, grant(1, 0, CS1, CS2, CS3));
+    time.pass(20);
+    Frame first = append(1, "one;");
+    stream(CS1).send(first);
+    assertThat(answerTo(first)).isInstanceOf(FrameAnswer.Applied.class);
+
+    assertThat(server(CS1).fault("cut", List.of("master"))).isCompleted();
+    time.pass(2_000);
+    long promisedEnd =
+        events.stream()
+            .filter(e -> e.recorder().equals(CS1) && e.kind() == EventKind.HOLDER_RENEWED)
+            .mapToLong(
+                e -> e.monotonicNanos() + Long.parseLong(e.fields().getOrDefault("leftNanos", "0")))
+            .max()
+            .orElseThrow();
+    assertThat(time.nanos()).isGreaterThanOrEqualTo(promisedEnd);
+    Frame late = append(1, "late;");
+    stream(CS1).send(late);
+    assertThat(answerTo(late).toString()).contains("NOT_PRIMARY");
+
+    assertThat(server(CS1).fault("heal", List.of())).isCompleted();
+    time.pass(1_000);
+    Frame after = append(1, "two;");
+    stream(CS1).send(after);
+    assertThat(answerTo(after)).isInstanceOf(FrameAnswer.Applied.class);
+    assertThat(read(CS3, 1, ReadMode.DEFAULT)).isEqualTo("one;two;");
+  }
+
+  @Test
+  void oneWayCutToASecondaryIsBlamedOnItWithinTheWriteTimeout() {
+    master.grant(CS1, grant(1, 0, CS1, CS2, CS3));
+    time.pass(20);
+    Frame first = append(1, "one;");
+    stream(CS1).send(first);
+    assertThat(answerTo(first)).isInstanceOf(FrameAnswer.Applied.class);
+
+    assertThat(server(CS1).fault("cut", List.of("cs2", "out"))).isCompleted();
+    stream(CS1).send(append(1, "two;"));
+    assertThat(
+            time.passUntil(
+                () -> master.failedMembers.stream().anyMatch(f -> f.member().equals(CS2)), 1_500))
+        .isTrue();
+  }
+
+  @Test
+  void everyTenureLeavesItsFirstAndLastAcknowledgementInTheEvents() {
+    master.grant(CS1, grant(1, 0, CS1, CS2, CS3));
+    time.pass(20);
+    Frame first = append(1, "one;");
+    stream(CS1).send(first);
+    assertThat(answerTo(first)).isInstanceOf(FrameAnswer.Applied.class);
+    CompletableFuture<Boolean> stopped = server(CS1).stop();
+    assertThat(time.passUntil(stopped::isDone, 1_000)).isTrue();
+    assertThat(events)
+        .filteredOn(e -> e.recorder().equals(CS1))
+        .extracting(ClusterEvent::kind)
+        .contains(
+            EventKind.HOLDER_GRANTED,
+            EventKind.HOLDER_RENEWED,
+            EventKind.HOLDER_FIRST_ACKNOWLEDGEMENT,
+            EventKind.HOLDER_LAST_ACKNOWLEDGEMENT,
+            EventKind.HOLDER_ENDED);
   }
 }

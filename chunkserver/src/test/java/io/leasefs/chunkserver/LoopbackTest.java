@@ -29,6 +29,7 @@ import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
 import io.leasefs.common.rpc.Channels;
 import io.leasefs.common.rpc.ChunkServerEndpoint;
+import io.leasefs.common.rpc.PayloadPool;
 import io.leasefs.common.rpc.RemoteChunkServer;
 import io.leasefs.common.rpc.Servers;
 import io.leasefs.server.disk.LocalDisk;
@@ -62,10 +63,9 @@ class LoopbackTest {
   private static final LeaseTerms TERMS = LeaseTerms.ofTtl(10_000_000_000L);
   private static final ChunkHandle CHUNK = new ChunkHandle(0x51c);
   private static final FileId FILE = new FileId(3);
-  private static final ChunkSpec SPEC =
-      new ChunkSpec(CHUNK, FILE, 64 << 20, Durability.REPLICATED);
+  private static final ChunkSpec SPEC = new ChunkSpec(CHUNK, FILE, 64 << 20, Durability.REPLICATED);
   private static final long CLIENT = 77;
-  private static final int FRAMES = 48;
+  private static final int FRAMES = 20;
 
   @TempDir Path folder;
 
@@ -132,7 +132,8 @@ class LoopbackTest {
                 heartbeat,
                 new SecureChance(),
                 (peer, address) -> new RemoteChunkServer(peers, address, 5_000_000_000L),
-                address -> master),
+                address -> master,
+                PayloadPool::release),
             store,
             ServerRecord.open(local),
             new EventLog(id, clock::nanos, clock::wallMillis, 1_000, event -> {}),

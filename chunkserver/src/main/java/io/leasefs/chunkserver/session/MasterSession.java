@@ -21,6 +21,7 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Carries out what {@link SessionCore} decides: streams to the masters, the server's record on the
@@ -54,6 +55,10 @@ public final class MasterSession {
   private long streamConnection;
   private Scheduler.@Nullable Cancellable timer;
   private String lastComplaint = "";
+
+  /** The incarnation that registers, or did last. */
+  private long registering;
+
   private volatile int heldLeases;
 
   /**
@@ -177,11 +182,12 @@ public final class MasterSession {
   }
 
   private void register(SessionAction.Register register) {
-    logger.info(
-        "registering master={} incarnation={} attempt={}",
-        register.master(),
-        register.request().incarnation(),
-        register.attempt());
+    // Masters may be away for long: the first try is news, the others are not.
+    boolean first = register.request().incarnation() != registering;
+    registering = register.request().incarnation();
+    logger
+        .atLevel(first ? Level.INFO : Level.DEBUG)
+        .log("registering master={} incarnation={}", register.master(), registering);
     var _ =
         master(register.master())
             .register(register.request())
