@@ -75,6 +75,7 @@ final class ReplicaSimulation {
 
   private final ChunkSpec spec;
   private boolean calm;
+  private boolean deadFromNow;
   private int powerCutsLeft;
 
   final Map<ServerId, Server> servers = new LinkedHashMap<>();
@@ -172,7 +173,7 @@ final class ReplicaSimulation {
       return;
     }
     Server any = any();
-    switch (random.nextInt(6)) {
+    switch (random.nextInt(8)) {
       case 0 -> any.kill(false);
       case 1 -> {
         if (powerCutsLeft > 0) {
@@ -183,7 +184,22 @@ final class ReplicaSimulation {
       case 2 -> any.blockedUntil = now + between(50, 1500);
       case 3 -> broken(any, any());
       case 4 -> any.diskSlowUntil = now + between(50, 800);
+      case 5 -> any.step(new ReplicaEvent.CompactionWanted());
+      case 6 -> {
+        if (chance(0.2)) {
+          deadFromNow = true;
+        }
+      }
       default -> {}
+    }
+    if (deadFromNow) { // the third client's session, though the client does not know
+      servers
+          .values()
+          .forEach(
+              s ->
+                  s.step(
+                      new ReplicaEvent.SessionsDead(
+                          4, List.of(new SessionId(1), new SessionId(2)), false)));
     }
     at(between(10, wildness), this::trouble);
   }
@@ -227,6 +243,7 @@ final class ReplicaSimulation {
     long committed;
     Certainty certainty = Certainty.CERTAIN;
     boolean learner;
+    ReplicaImage.Snapshot snapshot = ReplicaImage.emptySnapshot();
 
     private final ArrayDeque<ReplicaAction.DiskAction> work = new ArrayDeque<>();
     private boolean working;
@@ -252,9 +269,9 @@ final class ReplicaSimulation {
           promised,
           learner,
           certainty,
-          ReplicaImage.emptySnapshot(),
-          committed,
-          journal.stream().map(Mutation::withoutPayload).toList());
+          snapshot,
+          Math.max(committed, snapshot.serial()),
+          journal.stream().skip(snapshot.serial()).map(Mutation::withoutPayload).toList());
     }
 
     boolean up() {
@@ -460,7 +477,11 @@ final class ReplicaSimulation {
                     journal.subList(
                         (int) read.fromSerial() - 1,
                         Math.min(journal.size(), (int) read.fromSerial() + 2))));
-        case ReplicaAction.Compact ignored -> force(true);
+        case ReplicaAction.Compact compact -> {
+          count("compactions");
+          snapshot = compact.snapshot();
+          force(true);
+        }
       }
     }
 
@@ -1127,6 +1148,9 @@ final class ReplicaSimulation {
     }
 
     void journalled(Server server, Mutation mutation) {
+      if (mutation.kind() == MutationKind.DEAD) {
+        count("dead sessions");
+      }
       String place = mutation.version() + "/" + mutation.serial();
       String known = contents.putIfAbsent(place, identity(mutation));
       if (known != null && !known.equals(identity(mutation))) {
