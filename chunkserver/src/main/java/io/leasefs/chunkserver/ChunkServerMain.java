@@ -182,9 +182,9 @@ public final class ChunkServerMain {
     server.start(endpoints);
 
     Map<String, Object> facts = new LinkedHashMap<>();
-    facts.put("name", name);
-    facts.put("listen", endpoints.internal());
-    boundExternal.ifPresent(external -> facts.put("listenExternal", endpoints.external()));
+    facts.put("server", name);
+    facts.put("address", endpoints.internal());
+    facts.put("external", endpoints.external());
     facts.put("admin", admin.address());
     process.ready(facts);
     stayAlive();

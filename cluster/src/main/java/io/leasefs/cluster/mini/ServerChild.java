@@ -133,7 +133,7 @@ public final class ServerChild {
   /** Where it listens; it must be ready. */
   public ServerAddress address() {
     return ServerAddress.parse(
-        Objects.requireNonNull(awaitReady(1).get("listen"), "no listen= in the ready line"));
+        Objects.requireNonNull(awaitReady(1).get("address"), "no address= in the ready line"));
   }
 
   public boolean isAlive() {
