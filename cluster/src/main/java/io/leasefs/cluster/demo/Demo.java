@@ -232,6 +232,7 @@ public final class Demo {
       if (appends.holder().equals(staying.holder())) {
         return staying;
       }
+      openFiles.remove(openFiles.size() - 1).abort();
       client.delete(Evidence.APPENDS, false, true);
     }
     throw new LeaseFsException(
