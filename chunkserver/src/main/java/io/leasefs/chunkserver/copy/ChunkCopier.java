@@ -29,6 +29,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Fetches the copies that the master orders. A sealed chunk's copy is checked against the logged
@@ -240,7 +241,11 @@ public final class ChunkCopier {
     }
 
     private void giveUp(@Nullable Throwable why) {
-      logger.warn("copy given up chunk={} reason=\"{}\"", order.chunk(), String.valueOf(why));
+      boolean done =
+          why instanceof LeaseFsException told && told.code() == ErrorCode.ALREADY_EXISTS;
+      logger
+          .atLevel(done ? Level.DEBUG : Level.WARN)
+          .log("copy given up chunk={} reason=\"{}\"", order.chunk(), String.valueOf(why));
       ChunkInstall target = install;
       install = null;
       if (target != null) {

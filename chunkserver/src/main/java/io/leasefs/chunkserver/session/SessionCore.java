@@ -627,7 +627,7 @@ public final class SessionCore {
     }
     if (phase == Phase.CONNECTED
         && unansweredSince >= 0
-        && now - unansweredSince >= terms.rpcTimeoutNanos()) {
+        && now - unansweredSince >= patienceNanos()) {
       actions.add(new SessionAction.Disconnect(connection));
       nextMaster(now);
     }
@@ -648,6 +648,15 @@ public final class SessionCore {
     }
   }
 
+  /**
+   * How long a silent master is borne. Where there is no other, leaving it can only help against a
+   * dead connection, and looks to the master like the end of this process: so twice as long.
+   */
+  private long patienceNanos() {
+    boolean onlyOne = hint == null && identity.masters.size() == 1;
+    return onlyOne ? 2 * terms.rpcTimeoutNanos() : terms.rpcTimeoutNanos();
+  }
+
   private long nextSendAt() {
     HeldLeases known = leases;
     boolean urgent = sendSoon || outbox.hasUnsent() || (known != null && known.hasNews());
@@ -663,7 +672,7 @@ public final class SessionCore {
           case CONNECTED ->
               unansweredSince < 0
                   ? nextSendAt()
-                  : Math.min(nextSendAt(), unansweredSince + terms.rpcTimeoutNanos());
+                  : Math.min(nextSendAt(), unansweredSince + patienceNanos());
         };
     return stopping ? Math.min(wake, stopDeadline) : wake;
   }

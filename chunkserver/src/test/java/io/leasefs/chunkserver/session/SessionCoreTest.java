@@ -36,14 +36,17 @@ class SessionCoreTest {
   private static final Endpoints HERE = Endpoints.of(ServerAddress.parse("cs1:1"));
   private static final ChunkHandle CHUNK = new ChunkHandle(0x51c);
 
-  private final SessionCore core =
-      new SessionCore(
-          new SessionCore.Identity(SELF, "r1", "boot", List.of(new DiskId("d1")), List.of(M1, M2)),
-          "",
-          0);
+  private SessionCore core = coreFor(M1, M2);
   private long now = 1_000 * MILLI;
   private long responseNumber;
   private final List<SessionAction> done = new ArrayList<>();
+
+  private static SessionCore coreFor(ServerAddress... masters) {
+    return new SessionCore(
+        new SessionCore.Identity(SELF, "r1", "boot", List.of(new DiskId("d1")), List.of(masters)),
+        "",
+        0);
+  }
 
   private void step(SessionEvent event) {
     List<SessionAction> actions = core.step(event, now);
@@ -270,6 +273,21 @@ class SessionCoreTest {
     step(new SessionEvent.Woken());
     assertThat(all(SessionAction.Connect.class)).hasSize(connections + 1);
     assertThat(last(SessionAction.Connect.class).master()).isEqualTo(M2);
+  }
+
+  @Test
+  void onlyMasterIsBorneTwiceAsLong() {
+    core = coreFor(M1);
+    connect();
+    pass(200);
+    int connections = all(SessionAction.Connect.class).size();
+    now += TERMS.rpcTimeoutNanos();
+    step(new SessionEvent.Woken());
+    assertThat(all(SessionAction.Connect.class)).hasSize(connections);
+    now += TERMS.rpcTimeoutNanos();
+    step(new SessionEvent.Woken());
+    pass(100);
+    assertThat(all(SessionAction.Connect.class)).hasSize(connections + 1);
   }
 
   @Test
