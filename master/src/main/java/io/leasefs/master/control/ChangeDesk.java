@@ -63,6 +63,8 @@ final class ChangeDesk {
 
   private static final long PAUSE_NANOS = 50_000_000;
 
+  private static final long UNAVAILABLE_NANOS = 1_000_000_000;
+
   private static final int SETTLED_SENDS = 3;
 
   /** Why a change was asked for, until it is begun. */
@@ -99,6 +101,9 @@ final class ChangeDesk {
     }
   }
 
+  /** Chunks whose lack of servers was told, by the version that lacks them. */
+  private final Map<ChunkHandle, Long> unavailable = new TreeMap<>();
+
   private long nextLook = Long.MAX_VALUE;
 
   /** Evidence of writers that a primary does not answer. */
@@ -119,6 +124,7 @@ final class ChangeDesk {
     proposed.clear();
     ending.clear();
     pausedUntil.clear();
+    unavailable.clear();
     wanted.clear();
     blames.clear();
     silentFor.clear();
@@ -567,6 +573,7 @@ final class ChangeDesk {
       if (change != null) {
         moving.remove(chunk);
         waiting.remove(chunk);
+        unavailable.remove(chunk);
         soft.outbox.replace(chunk, Outbox.Slot.CHANGE, Map.of());
         finished(entry, change);
       }
@@ -648,17 +655,7 @@ final class ChangeDesk {
     Plan plan = change.plan(entry, soft, settings(entry), soft.clock.nanos());
     soft.outbox.replace(chunk, Outbox.Slot.CHANGE, plan.commands());
     if (plan.waiting().isPresent()) {
-      Waiting before = waiting.put(chunk, plan.waiting().get());
-      if (plan.waiting().get().untilNanos() == Long.MAX_VALUE
-          && entry.pending().get().seed().isEmpty()
-          && (before == null || before.untilNanos() != Long.MAX_VALUE)) {
-        soft.event(
-            EventKind.CHUNK_UNAVAILABLE,
-            plan.waiting().get().whom(),
-            Optional.of(chunk),
-            change.version(),
-            Map.of("waitsFor", plan.waiting().get().what()));
-      }
+      waiting.put(chunk, plan.waiting().get());
     } else {
       waiting.remove(chunk);
     }
@@ -784,6 +781,7 @@ final class ChangeDesk {
       }
       if (on != null) {
         next = Math.min(next, on.untilNanos());
+        noteUnavailable(chunk, on, now);
       }
     }
     endGivenBack();
@@ -814,6 +812,22 @@ final class ChangeDesk {
     }
     pumpWanted();
     nextLook = next;
+  }
+
+  /** A change that has waited for servers for a second is worth an event, once. */
+  private void noteUnavailable(ChunkHandle chunk, Waiting on, long now) {
+    Reconfiguration change = moving.get(chunk);
+    if (change != null
+        && on.untilNanos() == Long.MAX_VALUE
+        && now - change.begunNanos() >= UNAVAILABLE_NANOS
+        && unavailable.put(chunk, change.version()) == null) {
+      soft.event(
+          EventKind.CHUNK_UNAVAILABLE,
+          on.whom(),
+          Optional.of(chunk),
+          change.version(),
+          Map.of("waitsFor", on.what()));
+    }
   }
 
   /** Whether changes are under way that must be looked at often. */

@@ -1,0 +1,126 @@
+package io.leasefs.master.repair;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasefs.common.model.ChunkHandle;
+import io.leasefs.common.model.DiskId;
+import io.leasefs.common.model.Member;
+import io.leasefs.common.model.ReplicaId;
+import io.leasefs.common.model.ServerId;
+import io.leasefs.master.repair.ReplicationPlanner.AddCopy;
+import io.leasefs.master.repair.ReplicationPlanner.Copy;
+import io.leasefs.master.repair.ReplicationPlanner.DropCopy;
+import io.leasefs.master.repair.ReplicationPlanner.Facts;
+import io.leasefs.master.repair.ReplicationPlanner.Health;
+import io.leasefs.master.repair.ReplicationPlanner.Step;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class ReplicationPlannerTest {
+  private final ReplicationPlanner planner = new ReplicationPlanner();
+
+  @Test
+  void wholeChunkNeedsNothing() {
+    assertThat(plan(Health.GOOD, Health.GOOD, Health.GOOD)).isEmpty();
+  }
+
+  @Test
+  void lostCopyIsMadeElsewhereBeforeItIsGivenUp() {
+    assertThat(plan(Health.GOOD, Health.GOOD, Health.LOST))
+        .containsExactly(
+            new AddCopy(
+                new ChunkHandle(1),
+                2,
+                Set.of(new ServerId("s0"), new ServerId("s1"), new ServerId("s2"))));
+    assertThat(plan(Health.GOOD, Health.GOOD, Health.LOST, Health.GOOD))
+        .containsExactly(new DropCopy(new ChunkHandle(1), member(2), "replaced"));
+  }
+
+  @Test
+  void serverThatIsAwayForAMomentIsWaitedFor() {
+    assertThat(plan(Health.GOOD, Health.GOOD, Health.AWAY)).isEmpty();
+  }
+
+  @Test
+  void nobodyIsWaitedForWhereWritingStandsStill() {
+    assertThat(plan(Health.GOOD, Health.AWAY, Health.AWAY))
+        .hasAtLeastOneElementOfType(AddCopy.class);
+  }
+
+  @Test
+  void damagedCopyGoesAtOnceAndTheLastOneNever() {
+    assertThat(plan(Health.GOOD, Health.GOOD, Health.DAMAGED))
+        .contains(new DropCopy(new ChunkHandle(1), member(2), "damaged"));
+    assertThat(plan(Health.DAMAGED)).isEmpty();
+    assertThat(plan(Health.DAMAGED, Health.LOST)).isEmpty();
+  }
+
+  @Test
+  void drainingCopyIsReplacedFirst() {
+    assertThat(plan(Health.GOOD, Health.GOOD, Health.DRAINING))
+        .hasOnlyElementsOfType(AddCopy.class);
+    assertThat(plan(Health.GOOD, Health.GOOD, Health.DRAINING, Health.GOOD))
+        .containsExactly(new DropCopy(new ChunkHandle(1), member(2), "moved away"));
+  }
+
+  @Test
+  void oneMoreThanTheGoalIsDropped() {
+    assertThat(plan(Health.GOOD, Health.GOOD, Health.GOOD, Health.GOOD))
+        .hasOnlyElementsOfType(DropCopy.class)
+        .hasSize(1);
+  }
+
+  @Test
+  void membersOfAnOpenChunkAreOnlyDroppedByAChange() {
+    List<Copy> members = copies(Health.GOOD, Health.GOOD, Health.GOOD, Health.LOST);
+
+    assertThat(planner.plan(new Facts(new ChunkHandle(1), 3, 2, false, false, members, List.of())))
+        .isEmpty();
+  }
+
+  @Test
+  void copyUnderWayCounts() {
+    assertThat(
+            planner.plan(
+                new Facts(
+                    new ChunkHandle(1),
+                    3,
+                    2,
+                    true,
+                    false,
+                    copies(Health.GOOD, Health.GOOD, Health.LOST),
+                    List.of(new Copy(member(7), Health.GOOD)))))
+        .isEmpty();
+  }
+
+  @Test
+  void fewestCopiesComeFirst() {
+    AddCopy two = new AddCopy(new ChunkHandle(1), 2, Set.of());
+    AddCopy one = new AddCopy(new ChunkHandle(9), 1, Set.of());
+    List<AddCopy> adds = new ArrayList<>(List.of(two, one));
+
+    adds.sort(ReplicationPlanner.urgency());
+
+    assertThat(adds).containsExactly(one, two);
+  }
+
+  private List<Step> plan(Health... healths) {
+    return planner.plan(
+        new Facts(new ChunkHandle(1), 3, 2, true, false, copies(healths), List.of()));
+  }
+
+  private static List<Copy> copies(Health... healths) {
+    List<Copy> copies = new ArrayList<>();
+    for (int i = 0; i < healths.length; i++) {
+      copies.add(new Copy(member(i), healths[i]));
+    }
+    return copies;
+  }
+
+  private static Member member(int index) {
+    return new Member(
+        new ServerId("s" + index), new DiskId("d" + index), new ReplicaId(10 + index));
+  }
+}
