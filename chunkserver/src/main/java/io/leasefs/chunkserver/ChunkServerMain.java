@@ -68,20 +68,32 @@ public final class ChunkServerMain {
 
   /** Runs until a signal ends the process. */
   public static void main(String[] arguments) {
-    List<ConfigKey<?>> keys =
-        List.of(
-            NAME,
-            RACK,
-            ServerKeys.DATA,
-            MASTER,
-            LISTEN,
-            ServerKeys.LISTEN_EXTERNAL,
-            ServerKeys.ADVERTISE,
-            ServerKeys.ADVERTISE_EXTERNAL,
-            ServerKeys.ADMIN,
-            ServerKeys.CLUSTER_ID,
-            ServerKeys.ALLOW_FAULTS);
-    ServerProcess.run("chunkserver", List.of(arguments), keys, ChunkServerMain::start);
+    ServerProcess.run("chunkserver", List.of(arguments), keys(), ChunkServerMain::start);
+    stayAlive();
+  }
+
+  /**
+   * A chunkserver inside this JVM, with these settings.
+   *
+   * @throws io.leasefs.common.error.LeaseFsException where it cannot start, in its words
+   */
+  public static ServerProcess within(List<String> arguments) throws Exception {
+    return ServerProcess.within("chunkserver", arguments, keys(), ChunkServerMain::start);
+  }
+
+  private static List<ConfigKey<?>> keys() {
+    return List.of(
+        NAME,
+        RACK,
+        ServerKeys.DATA,
+        MASTER,
+        LISTEN,
+        ServerKeys.LISTEN_EXTERNAL,
+        ServerKeys.ADVERTISE,
+        ServerKeys.ADVERTISE_EXTERNAL,
+        ServerKeys.ADMIN,
+        ServerKeys.CLUSTER_ID,
+        ServerKeys.ALLOW_FAULTS);
   }
 
   private static void start(ServerProcess process) throws IOException {
@@ -187,7 +199,6 @@ public final class ChunkServerMain {
     facts.put("external", endpoints.external());
     facts.put("admin", admin.address());
     process.ready(facts);
-    stayAlive();
   }
 
   private static Health health(ChunkServer server, Endpoints endpoints) {

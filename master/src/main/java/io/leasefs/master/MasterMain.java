@@ -52,6 +52,15 @@ public final class MasterMain {
     ServerProcess.run("master", List.of(arguments), MasterConfig.keys(), MasterMain::start);
   }
 
+  /**
+   * A master inside this JVM, with these settings.
+   *
+   * @throws io.leasefs.common.error.LeaseFsException where it cannot start, in its words
+   */
+  public static ServerProcess within(List<String> arguments) throws Exception {
+    return ServerProcess.within("master", arguments, MasterConfig.keys(), MasterMain::start);
+  }
+
   private static void start(ServerProcess process) throws IOException {
     Config config = process.config();
     MasterConfig mine = MasterConfig.of(config);

@@ -16,8 +16,11 @@ import java.io.PrintStream;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,7 +32,7 @@ import org.slf4j.LoggerFactory;
  * any other error code of a {@link LeaseFsException} gives its own), 1 when anything else fails,
  * 143 or 130 after SIGTERM or SIGINT (the JVM's own), 0 after {@code --help}.
  */
-public final class ServerProcess {
+public final class ServerProcess implements AutoCloseable {
   private static final Logger logger = LoggerFactory.getLogger(ServerProcess.class);
 
   /** Builds and starts all parts of a server; returns once it serves. Runs on the main thread. */
@@ -51,15 +54,25 @@ public final class ServerProcess {
   private final Config config;
   private final PrometheusMeterRegistry metrics;
 
+  /** True where other servers share this JVM: then it is not this one's to print into or to end. */
+  private final boolean within;
+
   /** Guarded by this. */
   private final Deque<Part> parts = new ArrayDeque<>();
 
   /** Guarded by this. */
   private boolean stopping;
 
-  private ServerProcess(String role, Config config) {
+  /** Guarded by this. */
+  private Map<String, Object> facts = Map.of();
+
+  /** Guarded by this. */
+  private @Nullable Throwable halted;
+
+  private ServerProcess(String role, Config config, boolean within) {
     this.role = role;
     this.config = config;
+    this.within = within;
     this.metrics = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   }
 
@@ -73,9 +86,7 @@ public final class ServerProcess {
    */
   public static void run(
       String role, List<String> arguments, List<ConfigKey<?>> keys, Start server) {
-    List<ConfigKey<?>> all = new ArrayList<>(keys);
-    all.add(ServerKeys.LOG_FILE);
-    all.add(ServerKeys.LOG_LEVEL);
+    List<ConfigKey<?>> all = withLogKeys(keys);
     if (arguments.contains("--help") || arguments.contains("-h")) {
       printHelp(System.out, role, all);
       System.exit(0);
@@ -83,7 +94,7 @@ public final class ServerProcess {
     try {
       Config config = new ConfigReader(all).read(arguments, System.getenv());
       LogSetup.forServer(config.get(ServerKeys.LOG_LEVEL), config.find(ServerKeys.LOG_FILE));
-      ServerProcess process = new ServerProcess(role, config);
+      ServerProcess process = new ServerProcess(role, config, false);
       process.bindProcessMetrics();
       Runtime.getRuntime().addShutdownHook(new Thread(process::stop, "stop"));
       for (Config.Setting setting : config.settings()) {
@@ -98,6 +109,33 @@ public final class ServerProcess {
       System.err.println("leasefs: " + role + ": start failed: " + e);
       System.exit(1);
     }
+  }
+
+  /**
+   * Runs a server inside this JVM, beside others; {@link #close} stops it. It leaves the log, the
+   * streams and the life of the JVM alone.
+   *
+   * @throws LeaseFsException for what its operator can remove; what had started is stopped
+   * @throws Exception for anything else
+   */
+  public static ServerProcess within(
+      String role, List<String> arguments, List<ConfigKey<?>> keys, Start server) throws Exception {
+    Config config = new ConfigReader(withLogKeys(keys)).read(arguments, Map.of());
+    ServerProcess process = new ServerProcess(role, config, true);
+    try {
+      server.start(process);
+      return process;
+    } catch (Exception e) {
+      process.close();
+      throw e;
+    }
+  }
+
+  private static List<ConfigKey<?>> withLogKeys(List<ConfigKey<?>> keys) {
+    List<ConfigKey<?>> all = new ArrayList<>(keys);
+    all.add(ServerKeys.LOG_FILE);
+    all.add(ServerKeys.LOG_LEVEL);
+    return all;
   }
 
   /** The settings. */
@@ -132,11 +170,21 @@ public final class ServerProcess {
    * parent process waits for when it let the kernel choose the ports.
    */
   public void ready(Map<String, ?> facts) {
+    synchronized (this) {
+      this.facts = new LinkedHashMap<>(facts);
+    }
     String line =
         "ready role=" + role + " " + Joiner.on(' ').withKeyValueSeparator('=').join(facts);
     logger.info(line);
-    System.out.println(line);
-    System.out.flush();
+    if (!within) {
+      System.out.println(line);
+      System.out.flush();
+    }
+  }
+
+  /** What the server said when it was ready. */
+  public synchronized Map<String, Object> facts() {
+    return facts;
   }
 
   /**
@@ -145,9 +193,26 @@ public final class ServerProcess {
    */
   public void halt(String why, Throwable cause) {
     logger.error("halt role={} reason={}", role, why, cause);
+    if (within) {
+      synchronized (this) {
+        halted = cause;
+      }
+      return;
+    }
     System.err.println("leasefs: " + role + ": halted: " + why + ": " + cause);
     System.err.flush();
     Runtime.getRuntime().halt(1);
+  }
+
+  /** Why it would have ended its process at once, if it would. */
+  public synchronized Optional<Throwable> halted() {
+    return Optional.ofNullable(halted);
+  }
+
+  /** Stops all parts in reverse order, as SIGTERM does. */
+  @Override
+  public void close() {
+    stop();
   }
 
   private void stop() {
