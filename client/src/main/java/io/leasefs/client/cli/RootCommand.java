@@ -4,7 +4,6 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** The command without a verb: it holds what all verbs share. */
@@ -12,7 +11,15 @@ import picocli.CommandLine.Spec;
     name = "leasefs",
     sortOptions = false,
     synopsisSubcommandLabel = "COMMAND",
-    description = "A distributed file system whose heart is the lease.")
+    description = "A distributed file system whose heart is the lease.",
+    footer = {
+      "See 'leasefs help COMMAND' for one of them, with examples and exit codes.",
+      "",
+      "Examples:",
+      "  leasefs mini                     # a cluster on this machine, until Ctrl-C",
+      "  leasefs put report.pdf /docs/    # in another terminal",
+      "  leasefs demo failover            # a primary is killed, nothing is lost"
+    })
 final class RootCommand implements Runnable {
   @Mixin GlobalOptions options = new GlobalOptions();
   @Spec @Nullable CommandSpec spec;
@@ -26,6 +33,6 @@ final class RootCommand implements Runnable {
   @Override
   public void run() {
     CommandSpec here = java.util.Objects.requireNonNull(spec);
-    throw new ParameterException(here.commandLine(), "say what to do: leasefs COMMAND");
+    here.commandLine().usage(here.commandLine().getOut());
   }
 }

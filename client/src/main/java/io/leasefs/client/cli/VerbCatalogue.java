@@ -98,10 +98,13 @@ public final class VerbCatalogue {
       }
     }
     if (only == null) {
-      tree.addSubcommand("help", new CommandLine.HelpCommand());
+      CommandLine help = new CommandLine(new HelpVerb());
+      dress(help.getCommandSpec(), "help");
+      tree.addSubcommand("help", help);
       sections(tree);
     }
     tree.getCommandSpec().addMixin("help", CommandSpec.forAnnotatedObject(new HelpOption()));
+    exitCodes(tree.getCommandSpec().usageMessage());
     return tree;
   }
 
@@ -111,15 +114,19 @@ public final class VerbCatalogue {
     spec.addMixin("help", CommandSpec.forAnnotatedObject(new HelpOption()));
     UsageMessageSpec usage = spec.usageMessage();
     usage.sortOptions(false);
+    exitCodes(usage);
+    for (Map.Entry<String, CommandLine> sub : spec.subcommands().entrySet()) {
+      dress(sub.getValue().getCommandSpec(), sub.getKey());
+    }
+  }
+
+  private static void exitCodes(UsageMessageSpec usage) {
     usage.exitCodeListHeading("%nExit codes:%n");
     Map<String, String> codes = new LinkedHashMap<>();
     for (String line : ExitCode.LIST) {
       codes.put(line.substring(0, line.indexOf(':')), line.substring(line.indexOf(':') + 1));
     }
     usage.exitCodeList(codes);
-    for (Map.Entry<String, CommandLine> sub : spec.subcommands().entrySet()) {
-      dress(sub.getValue().getCommandSpec(), sub.getKey());
-    }
   }
 
   private static Object load(String className) {
@@ -139,9 +146,7 @@ public final class VerbCatalogue {
               for (Group group : Group.values()) {
                 appendGroup(text, help, group);
               }
-              text.append(
-                  "\nSee 'leasefs help COMMAND' for one of them, with examples and exit codes.\n");
-              return text.toString();
+              return text.append('\n').toString();
             });
   }
 

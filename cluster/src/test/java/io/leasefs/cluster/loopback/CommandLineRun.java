@@ -14,10 +14,34 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** What one command line left behind. */
-record CommandLineRun(List<String> arguments, int exit, byte[] outBytes, String err) {
+final class CommandLineRun {
+  private final List<String> arguments;
+  private final int exit;
+  private final byte[] out;
+  private final String err;
+
+  CommandLineRun(List<String> arguments, int exit, byte[] out, String err) {
+    this.arguments = arguments;
+    this.exit = exit;
+    this.out = out;
+    this.err = err;
+  }
+
+  int exit() {
+    return exit;
+  }
+
+  byte[] outBytes() {
+    return out;
+  }
+
+  String err() {
+    return err;
+  }
+
   /** Standard output as text. */
   String out() {
-    return new String(outBytes, UTF_8);
+    return new String(out, UTF_8);
   }
 
   List<String> outLines() {
