@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
  * <pre>
  * term: 281474976710658
  * cluster: 6f0c6d3e4b5a4f0e9a60c2f1f6a0a9d1
- * crc32c: 0a1b2c3d
+ * crc32c: 6dbfc7d4
  * </pre>
  *
  * The CRC is over all bytes before its line; the cluster is empty until the server has joined one.

@@ -18,11 +18,11 @@ import java.util.Optional;
  *
  * <pre>
  * format 1
- * id 6f1d0c...
+ * id 6f1d0c2b7a5e4d3c9b8a7f6e5d4c3b2a
  * incarnation 7
- * boot 4f2c1f5e-...
+ * boot 4f2c1f5e-8f0e-4a52-9c5d-0c3a3c2b1a00
  * clean no
- * crc 1c291ca3
+ * crc 1e1c5ce2
  * </pre>
  *
  * @param id drawn when the disk was first used

@@ -1,8 +1,9 @@
 package io.leasefs.common.model;
 
 /**
- * Names a file or folder for ever: the {@link Ordinal} of its creation; frames name files by it, so
- * rename disturbs no writer.
+ * Names a file or folder for ever: cluster generation and a counter of its own, packed like an
+ * {@link Ordinal} (one log entry may make several folders). Frames name files by it, so rename
+ * disturbs no writer.
  */
 public record FileId(long value) implements Comparable<FileId> {
   public FileId {

@@ -20,7 +20,7 @@ import java.util.zip.CRC32C;
  * role: chunkserver
  * server: cs1
  * cluster: 6f0c6d3e4b5a4f0e9a60c2f1f6a0a9d1
- * crc32c: 0a1b2c3d
+ * crc32c: 3f720915
  * </pre>
  *
  * Lines in this order, each ended by one line feed; {@code cluster} is left out until the server
