@@ -18,8 +18,10 @@ import io.leasefs.master.log.Operation;
 import io.leasefs.master.log.Operation.Activate;
 import io.leasefs.master.log.Operation.BeginChange;
 import io.leasefs.master.log.Operation.ChangeReason;
+import io.leasefs.master.log.Operation.LeaseId;
 import io.leasefs.master.log.Operation.Participant;
 import io.leasefs.master.log.Operation.RecoverChange;
+import io.leasefs.master.log.Operation.RevokeLease;
 import io.leasefs.master.log.Operation.SealChunk;
 import io.leasefs.master.log.Operation.Seed;
 import io.leasefs.master.state.ChunkEntry;
@@ -480,7 +482,7 @@ public final class Reconfiguration {
     ServerId chosen = primary.get().member().server();
     SessionId session = servers.session(chosen).orElseThrow();
     if (!gateIsOpenFor(chunk, session)) {
-      return waiting(commands, gate(chunk));
+      return openGate(chunk, commands);
     }
     List<Participant> members = new ArrayList<>();
     members.add(primary.get());
@@ -513,7 +515,7 @@ public final class Reconfiguration {
     }
     // a leader that has heard no answers itself cannot know: it waits for the gate too
     if ((overwrites || answers.isEmpty()) && chunk.lease().isPresent()) {
-      return waiting(commands, gate(chunk));
+      return openGate(chunk, commands);
     }
     return proposal(
         commands,
@@ -525,6 +527,20 @@ public final class Reconfiguration {
             start.firstSerial(),
             settings.minReplicas(),
             0));
+  }
+
+  /**
+   * The holder is not to go on. Where that was not known when the change began (a primary that is
+   * alive, but answered too late to take part), its lease is not revoked yet: without that it would
+   * be renewed for ever.
+   */
+  private static Plan openGate(ChunkEntry chunk, Map<ServerId, Command> commands) {
+    ChunkEntry.Lease lease = chunk.lease().orElseThrow();
+    return lease.revoked()
+        ? waiting(commands, gate(chunk))
+        : proposal(
+            commands,
+            new RevokeLease(new LeaseId(chunk.handle(), lease.version(), lease.session())));
   }
 
   /** True where the chunk's record has no lease that forbids this session's. */

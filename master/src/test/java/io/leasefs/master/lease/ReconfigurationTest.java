@@ -25,8 +25,10 @@ import io.leasefs.master.log.Operation;
 import io.leasefs.master.log.Operation.Activate;
 import io.leasefs.master.log.Operation.BeginChange;
 import io.leasefs.master.log.Operation.ChangeReason;
+import io.leasefs.master.log.Operation.LeaseId;
 import io.leasefs.master.log.Operation.Participant;
 import io.leasefs.master.log.Operation.RecoverChange;
+import io.leasefs.master.log.Operation.RevokeLease;
 import io.leasefs.master.log.Operation.SealChunk;
 import io.leasefs.master.log.Operation.Seed;
 import io.leasefs.master.state.ChunkEntry;
@@ -201,6 +203,18 @@ class ReconfigurationTest {
     Activate activate = (Activate) plan(withoutLease(held), 0).proposal().orElseThrow();
     assertThat(activate.members()).hasSize(2);
     assertThat(activate.firstSerial()).isEqualTo(11);
+  }
+
+  @Test
+  void livePrimaryThatAnsweredTooLateToGoOnIsRevoked() {
+    ChunkEntry chunk = withLease(recovering(ChangeReason.MEMBER_JOINS, "x", "y"), "p", false);
+    started("x", 11);
+    started("y", 11);
+
+    RevokeLease revoke = (RevokeLease) plan(chunk, 0).proposal().orElseThrow();
+
+    Lease lease = chunk.lease().orElseThrow();
+    assertThat(revoke.lease()).isEqualTo(new LeaseId(CHUNK, lease.version(), lease.session()));
   }
 
   @Test
