@@ -64,7 +64,7 @@ public final class Demo {
   private static final long MILLION = 1_000_000;
   private static final int APPEND_CLIENTS = 4;
   private static final int STAYING_CLIENTS = 2;
-  private static final int TRIES_FOR_ONE_PRIMARY = 60;
+  private static final int TRIES_FOR_ONE_PRIMARY = 20;
   private static final int REAL_FILE_BYTES = 8 << 20;
   private static final String REAL_FILE = "/demo/file";
 
@@ -224,27 +224,40 @@ public final class Demo {
     }
   }
 
-  /** Two files whose open chunks have the same primary, so that one hit serves both. */
+  /**
+   * Two files whose open chunks have the same primary, so that one hit serves both. The master
+   * spreads primaries, so tries that do not fit stay open until one fits: the next comes elsewhere.
+   */
   private AdminApi.LeaseStatus createFiles() {
-    AdminApi.LeaseStatus staying = createOpen(Evidence.STAYING);
-    for (int i = 0; i < TRIES_FOR_ONE_PRIMARY; i++) {
-      AdminApi.LeaseStatus appends = createOpen(Evidence.APPENDS);
-      if (appends.holder().equals(staying.holder())) {
-        return staying;
+    FileWriter stayingWriter = client.create(Evidence.STAYING, CreateOptions.DEFAULT);
+    openFiles.add(stayingWriter); // kept open: closing would seal the chunk
+    AdminApi.LeaseStatus staying = leaseOf(Evidence.STAYING);
+    List<FileWriter> tries = new ArrayList<>();
+    try {
+      for (int i = 0; i < TRIES_FOR_ONE_PRIMARY; i++) {
+        String path = "/demo/try-" + i;
+        FileWriter writer = client.create(path, CreateOptions.DEFAULT);
+        if (leaseOf(path).holder().equals(staying.holder())) {
+          openFiles.add(writer);
+          var _ = client.rename(path, Evidence.APPENDS, false);
+          return staying;
+        }
+        tries.add(writer);
       }
-      openFiles.remove(openFiles.size() - 1).abort();
-      client.delete(Evidence.APPENDS, false, true);
+    } finally {
+      for (int i = 0; i < tries.size(); i++) {
+        tries.get(i).abort();
+        client.delete("/demo/try-" + i, false, true);
+      }
     }
     throw new LeaseFsException(
         ErrorCode.TIMED_OUT,
         "no two chunks with the same primary after " + TRIES_FOR_ONE_PRIMARY + " tries");
   }
 
-  private AdminApi.LeaseStatus createOpen(String path) {
-    FileWriter writer = client.create(path, CreateOptions.DEFAULT);
+  private AdminApi.LeaseStatus leaseOf(String path) {
     List<ChunkLayout> chunks = client.layout(path).chunks();
     ChunkHandle handle = chunks.get(chunks.size() - 1).handle();
-    openFiles.add(writer); // kept open: closing would seal the chunk
     return LeaseFs.join(client.admin().chunk(handle))
         .lease()
         .orElseThrow(

@@ -5,6 +5,7 @@ import io.leasefs.cluster.demo.Evidence.Copy;
 import io.leasefs.cluster.demo.Evidence.Facts;
 import io.leasefs.cluster.demo.Evidence.Found;
 import io.leasefs.cluster.demo.Evidence.Refused;
+import io.leasefs.common.model.ClusterEvent;
 import io.leasefs.common.model.EventKind;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -98,7 +99,7 @@ public record Verdict(
         overlap = Math.max(overlap, early);
       }
     }
-    overlap = Math.max(overlap, crossedAcknowledgements(facts.chunk(), evidence.acknowledged()));
+    overlap = Math.max(overlap, crossedAcknowledgements(facts.chunk(), evidence.events()));
 
     long gap = gap(evidence.acknowledged(), facts, true);
     long appendGap = gap(evidence.acknowledged(), facts, false);
@@ -146,28 +147,36 @@ public record Verdict(
     return before.holder().equals(after.holder());
   }
 
-  /** An acknowledgement of an old version after one of a newer version: nanoseconds between. */
-  private static long crossedAcknowledgements(String chunk, List<Acknowledged> records) {
-    TreeMap<Long, Long> first = new TreeMap<>();
-    TreeMap<Long, Long> last = new TreeMap<>();
-    for (Acknowledged record : records) {
-      if (record.chunk().equals(chunk)) {
-        first.merge(record.version(), record.atNanos(), Math::min);
-        last.merge(record.version(), record.atNanos(), Math::max);
-      }
-    }
+  /**
+   * The longest time between a primary's first acknowledgement and a later one by a holder before
+   * it, by the servers' own records. (What clients were told does not count here: a retried record
+   * is answered by the new primary with the version under which the old one ordered it.)
+   */
+  private static long crossedAcknowledgements(String chunk, List<ClusterEvent> events) {
     long longest = 0;
-    for (Map.Entry<Long, Long> older : last.entrySet()) {
-      for (long firstOfNewer : first.tailMap(older.getKey(), false).values()) {
-        longest = Math.max(longest, slack(older.getValue() - firstOfNewer));
+    for (ClusterEvent last : events) {
+      for (ClusterEvent first : events) {
+        boolean crossed =
+            last.kind() == EventKind.HOLDER_LAST_ACKNOWLEDGEMENT
+                && first.kind() == EventKind.HOLDER_FIRST_ACKNOWLEDGEMENT
+                && isOf(last, chunk)
+                && isOf(first, chunk)
+                && last.version() < first.version()
+                && !last.recorder().equals(first.recorder());
+        if (crossed) {
+          longest = Math.max(longest, at(last) - at(first));
+        }
       }
     }
     return longest;
   }
 
-  /** Clients note when they were told; two threads may note in the other order within this. */
-  private static long slack(long nanos) {
-    return nanos > 50 * MILLION ? nanos : 0;
+  private static boolean isOf(ClusterEvent event, String chunk) {
+    return event.chunk().filter(c -> c.toString().equals(chunk)).isPresent();
+  }
+
+  private static long at(ClusterEvent event) {
+    return event.monotonicNanos() - Long.parseLong(event.fields().getOrDefault("agoNanos", "0"));
   }
 
   /**

@@ -187,7 +187,9 @@ public final class ServerChild {
     }
     try {
       Process kill =
-          new ProcessBuilder("kill", "-" + signal, Long.toString(pid())).inheritIO().start();
+          new ProcessBuilder("kill", "-" + signal, Long.toString(pid()))
+              .redirectError(ProcessBuilder.Redirect.DISCARD) // it may end at this very moment
+              .start();
       awaitEnd(kill, 10);
     } catch (IOException e) {
       throw new UncheckedIOException(e);

@@ -151,9 +151,12 @@ class VerdictTest {
   @Test
   void acknowledgementByTheOldPrimaryAfterTheNewOneFails() {
     goodFailover();
-    acknowledged.add(new Acknowledged(Evidence.STAYING, 1, 1, CHUNK, 8, 14 * SECOND));
-    found.add(new Found(Evidence.STAYING, 1, 1, 950));
+    EventKind first = EventKind.HOLDER_FIRST_ACKNOWLEDGEMENT;
+    EventKind last = EventKind.HOLDER_LAST_ACKNOWLEDGEMENT;
+    event(2, "cs2", first, "cs2", 9, 12_700_000_000L, Map.of());
+    event(3, "cs1", last, "cs1", 8, 14 * SECOND, Map.of("agoNanos", "1000000000"));
     failsWith("two primaries");
+    assertThat(Verdict.of(evidence()).overlapMillis()).isEqualTo(300);
   }
 
   @Test
