@@ -1,5 +1,9 @@
 package io.leasefs.cluster.mini;
 
+import io.leasefs.client.LeaseFs;
+import io.leasefs.client.LeaseFsConfig;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ServerAddress;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -8,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * One master and some chunkservers as child processes of this JVM, on free ports of loopback. They
@@ -16,6 +21,7 @@ import java.util.Optional;
 public final class MiniCluster implements AutoCloseable {
   private static final long START_LIMIT_NANOS = 60_000_000_000L;
   private static final long STOP_SECONDS = 10;
+  private static final long LOOK_NANOS = 20_000_000;
   private static final String ANY_PORT = "127.0.0.1:0";
 
   private final MiniConfig config;
@@ -65,6 +71,7 @@ public final class MiniCluster implements AutoCloseable {
       for (ServerChild chunkServer : chunkServers) {
         chunkServer.awaitReady(START_LIMIT_NANOS);
       }
+      cluster.awaitNodes(chunkServers.size());
     } catch (RuntimeException e) {
       cluster.close();
       throw e;
@@ -92,6 +99,22 @@ public final class MiniCluster implements AutoCloseable {
     command.add(verb);
     command.addAll(flags);
     return new ServerChild(name, command, config.folder().resolve("log").resolve(name + ".log"));
+  }
+
+  /** A server that listens is of no use before the master has heard of it. */
+  private void awaitNodes(int wanted) {
+    long deadline = System.nanoTime() + START_LIMIT_NANOS;
+    try (LeaseFs client = LeaseFs.connect(LeaseFsConfig.of(List.of(masterAddress)))) {
+      while (LeaseFs.join(client.admin().status()).nodesLive() < wanted) {
+        if (System.nanoTime() - deadline > 0) {
+          throw new LeaseFsException(
+              ErrorCode.TIMED_OUT,
+              "not all of " + wanted + " chunkservers have registered after 60 s",
+              "their logs are in " + config.folder().resolve("log"));
+        }
+        LockSupport.parkNanos(LOOK_NANOS);
+      }
+    }
   }
 
   /** Starts the master, on the port that it had before if it had one. */
