@@ -44,6 +44,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
@@ -87,7 +88,7 @@ class ChunkServerTest {
     ChunkStore store =
         ChunkStore.open(
             new ChunkStore.Surroundings(
-                disks.get(id),
+                Objects.requireNonNull(disks.get(id)),
                 id,
                 time,
                 tasks -> tasks.forEach(Runnable::run),
@@ -112,7 +113,7 @@ class ChunkServerTest {
                 network.masters(id, master),
                 payload -> {}),
             store,
-            ServerRecord.open(disks.get(id)),
+            ServerRecord.open(Objects.requireNonNull(disks.get(id))),
             new EventLog(id, time::nanos, time::wallMillis, 1_000, events::add),
             Optional.of(new Faults()));
     servers.put(id, server);
@@ -120,7 +121,8 @@ class ChunkServerTest {
   }
 
   private Member member(ServerId id) {
-    return new Member(id, diskIds.get(id), new ReplicaId(10 + id.name().charAt(2) - '0'));
+    return new Member(
+        id, Objects.requireNonNull(diskIds.get(id)), new ReplicaId(10 + id.name().charAt(2) - '0'));
   }
 
   private LeaseGrant grant(long version, long firstSerial, ServerId... chain) {
@@ -449,7 +451,7 @@ class ChunkServerTest {
       long version, ServerId source, ServerId target, Optional<ChunkSeal> seal) {
     return new Heartbeat.CopyCommand(
         SPEC,
-        new Member(target, diskIds.get(target), new ReplicaId(50)),
+        new Member(target, Objects.requireNonNull(diskIds.get(target)), new ReplicaId(50)),
         version,
         member(source),
         new ServerAddress(source.name(), 1),
@@ -494,7 +496,7 @@ class ChunkServerTest {
     Frame later = append(1, "later");
     stream.send(later);
     assertThat(answerTo(later)).isInstanceOf(FrameAnswer.Applied.class);
-    Member joiner = new Member(CS3, diskIds.get(CS3), new ReplicaId(50));
+    Member joiner = new Member(CS3, Objects.requireNonNull(diskIds.get(CS3)), new ReplicaId(50));
     for (ServerId id : List.of(CS1, CS2)) {
       master.order(id, new Heartbeat.SealCommand(SPEC, member(id), 2, Optional.empty()));
     }
