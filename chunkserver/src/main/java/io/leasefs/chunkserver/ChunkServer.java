@@ -480,6 +480,24 @@ public final class ChunkServer implements ChunkApi {
     return new Standing(joined, stopping, table.all().size(), session.heldLeases());
   }
 
+  /** One copy of a chunk, for a look from outside. */
+  public record Copy(ReplicaCore core, StoredChunk stored) {}
+
+  /** All copies. Only while nothing of this server runs: the simulator asks between two tasks. */
+  public List<Copy> copies() {
+    return table.all().stream().map(loop -> new Copy(loop.core(), loop.stored())).toList();
+  }
+
+  /** The chunk leases that are held and valid now. Likewise. */
+  public List<Heartbeat.HeldLease> validLeases() {
+    return session.validLeases();
+  }
+
+  /** Until when its leases are valid, on its own clock; whatever is held. */
+  public long leaseEndNanos() {
+    return session.leaseEndNanos();
+  }
+
   /** Bytes of payload under way, for metrics and tests. */
   public long flightBytes() {
     return frames.usedBytes() + forwards.usedBytes();

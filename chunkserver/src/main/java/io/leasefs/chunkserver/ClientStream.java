@@ -8,7 +8,7 @@ import io.leasefs.common.api.ChunkApi.NamedAnswer;
 import io.leasefs.common.api.Frame;
 import io.leasefs.common.api.FrameAnswer;
 import io.leasefs.common.error.ErrorCode;
-import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Executor;
@@ -50,7 +50,7 @@ final class ClientStream implements FrameStream {
   private final Executor oneAtATime = new SerialExecutor(Runnable::run);
 
   /** Guarded by this: frames that a core decides about. */
-  private final Set<Pending> atCores = new HashSet<>();
+  private final Set<Pending> atCores = new LinkedHashSet<>();
 
   /** Guarded by this. */
   private int frames;

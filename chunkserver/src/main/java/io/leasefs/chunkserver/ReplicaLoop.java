@@ -334,11 +334,11 @@ final class ReplicaLoop {
       pending.cancel();
     }
     releaseAppends(Long.MAX_VALUE);
-    for (Map.Entry<Long, Waiting> each : Map.copyOf(waiting).entrySet()) {
+    for (Long ticket : List.copyOf(waiting.keySet())) {
       decided(
-          each.getKey(),
+          ticket,
           new ReplicaAction.RefuseRead(
-              each.getKey(), ErrorCode.NOT_FOUND, "chunk " + chunk + " was deleted here"));
+              ticket, ErrorCode.NOT_FOUND, "chunk " + chunk + " was deleted here"));
     }
     takeInHeld();
     tellAfterDisk();

@@ -38,6 +38,7 @@ public final class LeaseFsMain {
         Group.SERVICES, "chunkserver", "io.leasefs.cluster.cli.ServiceVerb$ChunkServerVerb");
     catalogue.add(Group.SERVICES, "mini", "io.leasefs.cluster.cli.MiniVerb");
     catalogue.add(Group.TOOLS, "demo", "io.leasefs.cluster.cli.DemoVerb");
+    catalogue.add(Group.TOOLS, "simulate", "io.leasefs.cluster.cli.SimulateVerb");
     return new Cli(catalogue, streams);
   }
 

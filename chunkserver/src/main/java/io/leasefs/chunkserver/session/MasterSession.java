@@ -14,6 +14,7 @@ import io.leasefs.common.model.ServerId;
 import io.leasefs.server.events.EventSink;
 import java.io.IOException;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletionException;
@@ -100,6 +101,11 @@ public final class MasterSession {
   /** When the held leases end, on the holder's clock; whatever is held. Any thread. */
   public long leaseEndNanos() {
     return core.leaseEndNanos();
+  }
+
+  /** The leases that are held and valid now. On the session's executor, or where nothing runs. */
+  public List<Heartbeat.HeldLease> validLeases() {
+    return core.validLeases(clock.nanos());
   }
 
   /** How many leases were held at the newest step. Any thread. */

@@ -688,6 +688,16 @@ public final class SessionCore {
     return known == null ? Long.MIN_VALUE : known.endNanos();
   }
 
+  /** The leases that are held and valid at this instant. */
+  public List<Heartbeat.HeldLease> validLeases(long now) {
+    HeldLeases known = leases;
+    return known == null
+        ? List.of()
+        : known.heldInFull().stream()
+            .filter(lease -> known.valid(lease.chunk(), lease.version(), now))
+            .toList();
+  }
+
   /** How many leases are held, valid or not. */
   public int heldLeases() {
     HeldLeases known = leases;

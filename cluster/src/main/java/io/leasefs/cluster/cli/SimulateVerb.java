@@ -1,0 +1,155 @@
+package io.leasefs.cluster.cli;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import io.leasefs.client.cli.ExitCode;
+import io.leasefs.client.cli.Json;
+import io.leasefs.client.cli.Verb;
+import io.leasefs.cluster.simulation.Outcome;
+import io.leasefs.cluster.simulation.Simulation;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
+import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code leasefs simulate}. */
+@Command(
+    description = "Run whole clusters in a deterministic world full of faults.",
+    footer = {
+      "",
+      "The same seed of the same program is the same run, event for event: its digest says so.",
+      "Exit 0: every acknowledged record is there, once, in its place; no invariant was broken.",
+      "Exit 10: not so; the seed, the invariant and the last events are printed.",
+      "",
+      "Examples:",
+      "  leasefs simulate --seeds 1..100",
+      "  leasefs simulate --seed 17 --trace"
+    })
+public final class SimulateVerb extends Verb {
+  private static final Pattern RANGE = Pattern.compile("(\\d{1,18})\\.\\.(\\d{1,18})");
+
+  @Option(names = "--seed", paramLabel = "N", description = "Run this seed. Default: 1.")
+  private long seed = 1;
+
+  @Option(names = "--seeds", paramLabel = "A..B", description = "Run all of these.")
+  private @Nullable String seeds;
+
+  @Option(names = "--trace", description = "Print every event.")
+  private boolean trace;
+
+  @Override
+  protected int run() {
+    // What servers log is part of their work here, not of ours.
+    ((Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME)).setLevel(Level.OFF);
+    long first = seed;
+    long last = seed;
+    if (seeds != null) {
+      Matcher range = RANGE.matcher(seeds);
+      if (!range.matches()) {
+        throw new LeaseFsException(
+            ErrorCode.INVALID_ARGUMENT,
+            "--seeds '" + seeds + "' is not a range",
+            "write it as --seeds 1..100");
+      }
+      first = Long.parseLong(range.group(1));
+      last = Long.parseLong(range.group(2));
+    }
+    Sum sum = new Sum();
+    for (long each = first; each <= last; each++) {
+      Outcome outcome =
+          trace ? Simulation.run(each, line -> out().line(line)) : Simulation.run(each);
+      sum.add(outcome);
+      print(outcome);
+    }
+    if (last > first) {
+      out().event(sum.json(), sum.text());
+    }
+    return sum.failed == 0 ? ExitCode.DONE : ExitCode.CHECK_FAILED;
+  }
+
+  private void print(Outcome outcome) {
+    String line =
+        String.format(
+            Locale.ROOT,
+            "seed %d %s digest %016x events %d simulated %.1fs acknowledged %d faults %d grants %d",
+            outcome.seed(),
+            outcome.passed() ? "PASS" : "FAIL",
+            outcome.digest(),
+            outcome.events(),
+            outcome.simulatedNanos() / 1e9,
+            outcome.acknowledged(),
+            outcome.faults(),
+            outcome.grants());
+    StringBuilder text = new StringBuilder(line);
+    outcome
+        .violation()
+        .ifPresent(
+            violation -> {
+              text.append(String.format("%n  drawn: %s%n  last events:", outcome.drawn()));
+              outcome.newest().forEach(event -> text.append(System.lineSeparator()).append(event));
+              text.append(String.format("%nseed %d breaks %s", outcome.seed(), violation));
+            });
+    out()
+        .event(
+            Json.object(
+                "seed", outcome.seed(),
+                "passed", outcome.passed(),
+                "digest", String.format("%016x", outcome.digest()),
+                "events", outcome.events(),
+                "simulatedMillis", outcome.simulatedNanos() / 1_000_000,
+                "acknowledged", outcome.acknowledged(),
+                "unknown", outcome.unknown(),
+                "grants", outcome.grants(),
+                "tenures", outcome.tenures(),
+                "faults", outcome.faults(),
+                "invariant",
+                    outcome.violation().map(violation -> violation.invariant()).orElse(null),
+                "message", outcome.violation().map(violation -> violation.message()).orElse(null)),
+            text.toString());
+    out().flush();
+  }
+
+  /** Of all runs. */
+  private static final class Sum {
+    private long runs;
+    private long failed;
+    private long events;
+    private long acknowledged;
+    private long faults;
+    private long grants;
+    private long digest;
+
+    void add(Outcome outcome) {
+      runs++;
+      failed += outcome.passed() ? 0 : 1;
+      events += outcome.events();
+      acknowledged += outcome.acknowledged();
+      faults += outcome.faults();
+      grants += outcome.grants();
+      digest = 31 * digest + outcome.digest();
+    }
+
+    Map<String, Object> json() {
+      return Json.object(
+          "runs", runs,
+          "failed", failed,
+          "events", events,
+          "acknowledged", acknowledged,
+          "faults", faults,
+          "grants", grants,
+          "digest", String.format("%016x", digest));
+    }
+
+    String text() {
+      return String.format(
+          "%d runs, %d failed; events %d acknowledged %d faults %d grants %d digest %016x",
+          runs, failed, events, acknowledged, faults, grants, digest);
+    }
+  }
+}

@@ -1,0 +1,192 @@
+package io.leasefs.cluster.simulation;
+
+import io.leasefs.cluster.simulation.SimulatedWorld.ChunkNode;
+import io.leasefs.cluster.simulation.Swarm.Fault;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+
+/** Does harm, by chance, for as long as it is let; and undoes each harm later. */
+final class Chaos {
+  private static final long MILLI = 1_000_000;
+
+  private final EventLoop loop;
+  private final SimulatedWorld world;
+  private final Swarm swarm;
+  private final Runnable killClient;
+  private final List<Fault> kinds;
+  private final Map<Fault, Integer> done = new TreeMap<>();
+  private boolean over;
+
+  /**
+   * @param killClient kills one, and has another take its place later
+   */
+  Chaos(EventLoop loop, SimulatedWorld world, Swarm swarm, Runnable killClient) {
+    this.loop = loop;
+    this.world = world;
+    this.swarm = swarm;
+    this.killClient = killClient;
+    this.kinds = List.copyOf(swarm.faults());
+  }
+
+  /** How often each kind of fault came. */
+  Map<Fault, Integer> done() {
+    return done;
+  }
+
+  void begin() {
+    world.wires().setRates(swarm.loss(), swarm.doubling());
+    later(this::strike, swarm.everyNanos());
+  }
+
+  /** All harm is undone, and no more is done. */
+  void heal() {
+    over = true;
+    loop.note("HEAL");
+    world.wires().setRates(0, 0);
+    world.wires().mendAll();
+    world.hosts().forEach(Host::thaw);
+    world.chunkNodes().forEach(ChunkNode::spare);
+    world.startAll();
+  }
+
+  private void later(Runnable task, long meanNanos) {
+    loop.post((long) (loop.random().nextDouble() * 2 * meanNanos), "chaos", task);
+  }
+
+  /** How long a harm lasts: often less than a lease, sometimes more than two. */
+  private long lasting() {
+    Random random = loop.random();
+    double share = random.nextInt(3) == 0 ? 2.5 : 0.7;
+    return 20 * MILLI + (long) (random.nextDouble() * share * swarm.ttlNanos());
+  }
+
+  private void undo(Runnable task) {
+    loop.post(
+        lasting(),
+        "undo",
+        () -> {
+          if (!over) {
+            task.run();
+          }
+        });
+  }
+
+  private void strike() {
+    if (over) {
+      return;
+    }
+    Fault kind = kinds.get(loop.random().nextInt(kinds.size()));
+    done.merge(kind, 1, Integer::sum);
+    strike(kind);
+    later(this::strike, swarm.everyNanos());
+  }
+
+  private ChunkNode anyChunkNode() {
+    List<ChunkNode> nodes = world.chunkNodes();
+    return nodes.get(loop.random().nextInt(nodes.size()));
+  }
+
+  private Host anyHost() {
+    List<Host> hosts = new ArrayList<>(world.hosts());
+    return hosts.get(loop.random().nextInt(hosts.size()));
+  }
+
+  private void strike(Fault kind) {
+    switch (kind) {
+      case KILL_CHUNKSERVER -> {
+        ChunkNode node = anyChunkNode();
+        world.kill(node.host());
+        undo(() -> restart(node));
+      }
+      case POWER_CUT -> {
+        // The first ones by name: how many may ever lose power is limited.
+        ChunkNode node = world.chunkNodes().get(loop.random().nextInt(swarm.powerCuts()));
+        world.cutPower(node);
+        undo(() -> restart(node));
+      }
+      case DIE_AT_DISK -> {
+        ChunkNode node = anyChunkNode();
+        world.dieAtDisk(node, 60);
+        undo(() -> restart(node));
+      }
+      case KILL_MASTER -> {
+        world.kill(world.masterHost());
+        undo(
+            () -> {
+              if (world.masterHost().life() == null) {
+                world.startMaster();
+              }
+            });
+      }
+      case KILL_CLIENT -> killClient.run();
+      case FREEZE -> {
+        Host host = loop.random().nextInt(4) == 0 ? anyHost() : anyChunkNode().host();
+        loop.note("FREEZE " + host);
+        host.freeze();
+        undo(
+            () -> {
+              loop.note("THAW " + host);
+              host.thaw();
+            });
+      }
+      case CUT -> cut(anyHost(), anyHost(), loop.random().nextBoolean());
+      case ISOLATE -> {
+        Host host = anyHost();
+        world.hosts().forEach(other -> cut(host, other, true));
+      }
+      case RESET -> {
+        Host one = anyHost();
+        Host other = anyHost();
+        loop.note("RESET " + one + " " + other);
+        world.wires().reset(one, other);
+      }
+      case SLOW -> {
+        Host from = anyHost();
+        Host to = anyHost();
+        loop.note("SLOW " + from + " to " + to);
+        world.wires().slow(from, to, loop.random().nextInt(1_500) * MILLI);
+        undo(() -> world.wires().slow(from, to, 0));
+      }
+      case STEP_DOWN -> {
+        world.stepDown();
+        undo(world::leadAgain);
+      }
+      case DISK_STALL -> {
+        ChunkNode node = anyChunkNode();
+        Life life = node.host().life();
+        if (life != null) {
+          loop.note("STALL of the disk of " + node.host());
+          life.stallDisk(loop.random().nextInt(2_500) * MILLI);
+        }
+      }
+    }
+  }
+
+  private void restart(ChunkNode node) {
+    if (node.host().life() == null) {
+      world.startChunkServer(node);
+    }
+  }
+
+  private void cut(Host one, Host other, boolean both) {
+    if (one == other) {
+      return;
+    }
+    loop.note("CUT " + one + (both ? " and " : " to ") + other);
+    world.wires().cut(one, other);
+    if (both) {
+      world.wires().cut(other, one);
+    }
+    undo(
+        () -> {
+          loop.note("MEND " + one + " " + other);
+          world.wires().mend(one, other);
+          if (both) {
+            world.wires().mend(other, one);
+          }
+        });
+  }
+}

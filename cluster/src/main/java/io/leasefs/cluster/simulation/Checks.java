@@ -1,0 +1,298 @@
+package io.leasefs.cluster.simulation;
+
+import io.leasefs.chunkserver.ChunkServer;
+import io.leasefs.chunkserver.replica.ReplicaImage.Snapshot;
+import io.leasefs.common.api.ChunkApi.NamedAnswer;
+import io.leasefs.common.api.FrameAnswer;
+import io.leasefs.common.api.Heartbeat;
+import io.leasefs.common.api.VersionStart;
+import io.leasefs.common.model.ChunkHandle;
+import io.leasefs.common.model.LeaseGrant;
+import io.leasefs.common.model.Member;
+import io.leasefs.common.model.ReplicaId;
+import io.leasefs.common.model.ServerId;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** The invariants of protocol section 10, over all chunkservers at once. */
+final class Checks implements Watch {
+  private record Version(ChunkHandle chunk, long version) {}
+
+  /** What a copy has promised to the outside. */
+  private static final class Promise {
+    long promised;
+    long accepted;
+  }
+
+  private record CopyName(ServerId server, ChunkHandle chunk, ReplicaId replica) {}
+
+  private record Standing(long leaseEnd, int leases) {}
+
+  private final EventLoop loop;
+  private final Map<ServerId, ChunkServer> servers = new TreeMap<>();
+  private final Map<ServerId, Standing> standing = new TreeMap<>();
+  private final Map<Version, List<Member>> chains = new LinkedHashMap<>();
+  private final Map<CopyName, Promise> promises = new LinkedHashMap<>();
+  private final Map<ServerId, Long> incarnations = new TreeMap<>();
+  private final Map<Version, ServerId> primaries = new LinkedHashMap<>();
+  private long highestTerm;
+  private long grants;
+
+  Checks(EventLoop loop) {
+    this.loop = loop;
+  }
+
+  /** How many leases were granted. */
+  long grants() {
+    return grants;
+  }
+
+  void started(ServerId id, ChunkServer server) {
+    servers.put(id, server);
+    standing.remove(id);
+  }
+
+  void ended(ServerId id) {
+    servers.remove(id);
+    standing.remove(id);
+  }
+
+  // ---- leases ------------------------------------------------------------------------------
+
+  /** A chunkserver has done something. */
+  void stepped(ServerId id) {
+    ChunkServer server = servers.get(id);
+    if (server == null) {
+      return;
+    }
+    Standing now = new Standing(server.leaseEndNanos(), server.validLeases().size());
+    if (!now.equals(standing.put(id, now))) {
+      onePrimary();
+    }
+  }
+
+  /** I1: at any instant at most one valid holder per chunk. */
+  private void onePrimary() {
+    Map<ChunkHandle, String> holders = new TreeMap<>();
+    for (Map.Entry<ServerId, ChunkServer> each : servers.entrySet()) {
+      for (Heartbeat.HeldLease lease : each.getValue().validLeases()) {
+        String holder = each.getKey() + " at version " + lease.version();
+        String other = holders.put(lease.chunk(), holder);
+        if (other != null) {
+          loop.violated(
+              "I1",
+              "chunk " + lease.chunk() + " has two valid holders: " + other + " and " + holder);
+        }
+      }
+    }
+  }
+
+  @Override
+  public void answered(Heartbeat.Response response) {
+    if (response.term() < highestTerm && response.status() == Heartbeat.Status.OK) {
+      loop.violated("I3", "a master of term " + response.term() + " speaks after " + highestTerm);
+    }
+    highestTerm = Math.max(highestTerm, response.term());
+    for (LeaseGrant grant : response.grants()) {
+      Version version = new Version(grant.handle(), grant.version());
+      List<Member> members = grant.configuration().members();
+      List<Member> before = chains.putIfAbsent(version, members);
+      if (before == null) {
+        grants++;
+        loop.note("GRANT chunk " + grant.handle() + " version " + grant.version() + " " + members);
+      } else if (!before.equals(members)) {
+        loop.violated("I4", version + " was granted to " + before + " and to " + members);
+      }
+    }
+  }
+
+  // ---- promises ----------------------------------------------------------------------------
+
+  @Override
+  public void sent(Heartbeat.Request request) {
+    Long incarnation = incarnations.put(request.server(), request.incarnation());
+    if (incarnation != null && incarnation > request.incarnation()) {
+      loop.violated(
+          "I3", request.server() + " is " + request.incarnation() + " after " + incarnation);
+    }
+    for (Heartbeat.SealAnswer answer : request.sealAnswers()) {
+      told(
+          new CopyName(request.server(), answer.chunk(), answer.replica()),
+          answer.promised(),
+          answer.accepted());
+    }
+    for (Heartbeat.VersionStarted started : request.versionStarts()) {
+      told(
+          new CopyName(request.server(), started.chunk(), started.replica()),
+          started.version(),
+          started.version());
+    }
+  }
+
+  private void told(CopyName copy, long promised, long accepted) {
+    Promise promise = promises.computeIfAbsent(copy, c -> new Promise());
+    promise.promised = Math.max(promise.promised, promised);
+    promise.accepted = Math.max(promise.accepted, accepted);
+  }
+
+  /** I3, I7: no copy takes back what it has told; and what each core says of itself. */
+  void copies() {
+    for (Map.Entry<ServerId, ChunkServer> each : servers.entrySet()) {
+      for (ChunkServer.Copy copy : each.getValue().copies()) {
+        Heartbeat.ReplicaReport report = copy.core().report();
+        if (report.state() == Heartbeat.ReplicaState.DAMAGED) {
+          continue;
+        }
+        CopyName name = new CopyName(each.getKey(), report.spec().handle(), report.replica());
+        Promise promise = promises.get(name);
+        if (promise != null && report.promised() < promise.promised) {
+          loop.violated(
+              "I3", name + " promised " + promise.promised + " and has now " + report.promised());
+        }
+        try {
+          copy.core().invariant();
+        } catch (IllegalStateException e) {
+          loop.violated("CORE", each.getKey() + ": " + e.getMessage());
+        }
+      }
+    }
+  }
+
+  // ---- acknowledgements --------------------------------------------------------------------
+
+  @Override
+  public void acknowledges(ServerId server, NamedAnswer answer) {
+    if (!(answer.answer() instanceof FrameAnswer.Applied applied)) {
+      return;
+    }
+    // What was recovered into a later version is acknowledged by the members of that.
+    long at = acceptedAt(server, answer.chunk());
+    Version version = new Version(answer.chunk(), at);
+    List<Member> chain = chains.get(version);
+    if (chain == null) {
+      return;
+    }
+    for (Member member : chain) {
+      Heartbeat.ReplicaReport report = report(member, answer.chunk());
+      if (report != null
+          && report.state() != Heartbeat.ReplicaState.DAMAGED
+          && report.accepted() == at
+          && report.lastSerial() < applied.serial()) {
+        loop.violated(
+            "I6",
+            server
+                + " acknowledges "
+                + applied
+                + " of chunk "
+                + answer.chunk()
+                + " in version "
+                + at
+                + ", and "
+                + member
+                + " holds no more than "
+                + report.lastSerial());
+      }
+    }
+    if (primaries.putIfAbsent(version, chain.getFirst().server()) == null) {
+      loop.note("FIRST ACKNOWLEDGEMENT chunk " + answer.chunk() + " version " + at);
+    }
+  }
+
+  private long acceptedAt(ServerId id, ChunkHandle chunk) {
+    ChunkServer server = servers.get(id);
+    if (server != null) {
+      for (ChunkServer.Copy copy : server.copies()) {
+        if (copy.stored().handle().equals(chunk)) {
+          return copy.core().report().accepted();
+        }
+      }
+    }
+    return 0;
+  }
+
+  private Heartbeat.@Nullable ReplicaReport report(Member member, ChunkHandle chunk) {
+    ChunkServer server = servers.get(member.server());
+    if (server == null) {
+      return null;
+    }
+    for (ChunkServer.Copy copy : server.copies()) {
+      if (copy.core().self().equals(member) && copy.stored().handle().equals(chunk)) {
+        return copy.core().report();
+      }
+    }
+    return null;
+  }
+
+  /** How many versions have acknowledged something: one more than the failovers, per chunk. */
+  long tenures() {
+    return primaries.size();
+  }
+
+  // ---- at rest -----------------------------------------------------------------------------
+
+  /** I10: what is different between the members of a chunk; empty where nothing is. */
+  @Nullable String difference(ChunkHandle chunk, List<Member> members) {
+    Snapshot first = null;
+    Integer content = null;
+    Member by = null;
+    for (Member member : members) {
+      ChunkServer.Copy copy = copy(member, chunk);
+      if (copy == null) {
+        return "chunk " + chunk + " is not at " + member;
+      }
+      Snapshot snapshot = copy.core().snapshot();
+      int checksum = copy.stored().checksum();
+      if (first == null || content == null) {
+        first = snapshot;
+        content = checksum;
+        by = member;
+      } else if (!first.equals(snapshot)) {
+        return "chunk " + chunk + ": " + by + " has " + first + ", " + member + " has " + snapshot;
+      } else if (content != checksum) {
+        return "chunk " + chunk + ": content differs between " + by + " and " + member;
+      }
+    }
+    return null;
+  }
+
+  private ChunkServer.@Nullable Copy copy(Member member, ChunkHandle chunk) {
+    ChunkServer server = servers.get(member.server());
+    if (server == null) {
+      return null;
+    }
+    for (ChunkServer.Copy copy : server.copies()) {
+      if (copy.stored().handle().equals(chunk)
+          && copy.core().self().replica().equals(member.replica())) {
+        return copy;
+      }
+    }
+    return null;
+  }
+
+  /** I4: versions start at the same serial in every history. */
+  void histories() {
+    Map<Version, Long> starts = new LinkedHashMap<>();
+    for (Map.Entry<ServerId, ChunkServer> each : servers.entrySet()) {
+      for (ChunkServer.Copy copy : each.getValue().copies()) {
+        for (VersionStart start : copy.core().snapshot().history()) {
+          Version version = new Version(copy.stored().handle(), start.version());
+          Long other = starts.putIfAbsent(version, start.firstSerial());
+          if (other != null && other != start.firstSerial()) {
+            loop.violated(
+                "I4",
+                version
+                    + " starts at "
+                    + other
+                    + " and, at "
+                    + each.getKey()
+                    + ", at "
+                    + start.firstSerial());
+          }
+        }
+      }
+    }
+  }
+}

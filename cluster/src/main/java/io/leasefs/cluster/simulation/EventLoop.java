@@ -1,0 +1,236 @@
+package io.leasefs.cluster.simulation;
+
+import io.leasefs.common.edge.Scheduler.Cancellable;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.PriorityQueue;
+import java.util.Random;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Virtual time, and everything that is going to happen, in order. Of what is due at the same
+ * instant the seed chooses. Each event belongs to a host; while that is frozen it waits, and when
+ * its process is gone it is dropped.
+ */
+final class EventLoop {
+  /** Events and notes kept for a failure's report. */
+  private static final int REMEMBERED = 60;
+
+  private static final long FNV_PRIME = 0x100000001b3L;
+
+  /** Something that is going to happen. */
+  static final class Event {
+    private final long at;
+    private final int tie;
+    private final long order;
+    private final @Nullable Host host;
+    private final @Nullable Life life;
+    private final String what;
+    private final Runnable task;
+    private boolean cancelled;
+
+    private Event(
+        long at,
+        int tie,
+        long order,
+        @Nullable Host host,
+        @Nullable Life life,
+        String what,
+        Runnable task) {
+      this.at = at;
+      this.tie = tie;
+      this.order = order;
+      this.host = host;
+      this.life = life;
+      this.what = what;
+      this.task = task;
+    }
+  }
+
+  private final Random random;
+  private final @Nullable Consumer<String> trace;
+  private final PriorityQueue<Event> events =
+      new PriorityQueue<>(
+          Comparator.<Event>comparingLong(event -> event.at)
+              .thenComparingInt(event -> event.tie)
+              .thenComparingLong(event -> event.order));
+  private final ArrayDeque<String> newest = new ArrayDeque<>();
+  private Consumer<Host> died = host -> {};
+  private Consumer<Host> stepped = host -> {};
+  private long now = 1_000_000_000;
+  private long order;
+  private long steps;
+  private long digest = 0xcbf29ce484222325L;
+  private @Nullable Violation violation;
+
+  /**
+   * @param trace told of every event, where one wants to read them
+   */
+  EventLoop(long seed, @Nullable Consumer<String> trace) {
+    this.random = new Random(seed * 0x9E3779B97F4A7C15L + 0x51c);
+    this.trace = trace;
+  }
+
+  /** Told of a process that has died in the middle of a task. */
+  void onDeath(Consumer<Host> listener) {
+    died = listener;
+  }
+
+  /** Told of a host on which something has happened. */
+  void onStep(Consumer<Host> listener) {
+    stepped = listener;
+  }
+
+  /** The one source of chance. */
+  Random random() {
+    return random;
+  }
+
+  /** True time, nanoseconds; no process sees it. */
+  long now() {
+    return now;
+  }
+
+  long steps() {
+    return steps;
+  }
+
+  long digest() {
+    return digest;
+  }
+
+  /** The first thing that must not be; what comes after it is of no interest. */
+  @Nullable Violation violation() {
+    return violation;
+  }
+
+  /** The newest events and notes, oldest first. */
+  List<String> newest() {
+    return List.copyOf(newest);
+  }
+
+  void violated(String invariant, String message) {
+    if (violation == null) {
+      violation = new Violation(invariant, message);
+      note("VIOLATION " + invariant + ": " + message);
+    }
+  }
+
+  /** A line in the trace, and in the digest. */
+  void note(String line) {
+    mix(line.hashCode());
+    String timed = stamp() + " " + line;
+    if (newest.size() == REMEMBERED) {
+      newest.removeFirst();
+    }
+    newest.addLast(timed);
+    if (trace != null) {
+      trace.accept(timed);
+    }
+  }
+
+  /** A value in the digest. */
+  void mix(long value) {
+    digest = (digest ^ value) * FNV_PRIME;
+    digest ^= digest >>> 29;
+  }
+
+  private String stamp() {
+    return String.format(Locale.ROOT, "%11.6f", (now - 1_000_000_000) / 1e9);
+  }
+
+  /** Something of the world, not of a process. */
+  void post(long delayNanos, String what, Runnable task) {
+    var _ = add(delayNanos, random.nextInt(), null, null, what, task);
+  }
+
+  /** Something in one process: dropped where that is gone. */
+  Cancellable post(Life life, long delayNanos, String what, Runnable task) {
+    Event event = add(delayNanos, random.nextInt(), life.host(), life, what, task);
+    return () -> event.cancelled = true;
+  }
+
+  /** Something that reaches a host, whichever process runs there then. */
+  void post(Host host, long delayNanos, String what, Runnable task) {
+    var _ = add(delayNanos, random.nextInt(), host, null, what, task);
+  }
+
+  private Event add(
+      long delayNanos,
+      int tie,
+      @Nullable Host host,
+      @Nullable Life life,
+      String what,
+      Runnable task) {
+    Event event = new Event(now + Math.max(0, delayNanos), tie, ++order, host, life, what, task);
+    events.add(event);
+    return event;
+  }
+
+  /** What a frozen host had put off, in the order in which it was due. */
+  void resume(List<Event> deferred) {
+    for (Event event : new ArrayList<>(deferred)) {
+      if (!event.cancelled) {
+        var _ = add(0, Integer.MIN_VALUE, event.host, event.life, event.what, event.task);
+      }
+    }
+    deferred.clear();
+  }
+
+  /** The next event; false where there is none before the limit, which then is the time. */
+  boolean step(long limit) {
+    Event event = events.peek();
+    if (event == null || event.at > limit) {
+      now = Math.max(now, limit);
+      return false;
+    }
+    var _ = events.poll();
+    now = Math.max(now, event.at);
+    if (event.cancelled || (event.life != null && !event.life.isAlive())) {
+      return true;
+    }
+    Host host = event.host;
+    if (host != null && host.isFrozen()) {
+      host.defer(event);
+      return true;
+    }
+    steps++;
+    mix(now);
+    mix(event.what.hashCode());
+    if (host != null) {
+      mix(host.name().hashCode());
+    }
+    if (trace != null) {
+      trace.accept(stamp() + " " + (host == null ? "world" : host.name()) + " " + event.what);
+    }
+    run(event, host);
+    return true;
+  }
+
+  private void run(Event event, @Nullable Host host) {
+    try {
+      event.task.run();
+      if (host != null) {
+        stepped.accept(host);
+      }
+    } catch (ProcessDied death) {
+      if (host != null) {
+        died.accept(host);
+      }
+    } catch (RuntimeException bug) {
+      StackTraceElement[] frames = bug.getStackTrace();
+      violated(
+          "BUG",
+          (host == null ? "world" : host.name())
+              + " "
+              + event.what
+              + ": "
+              + bug
+              + (frames.length == 0 ? "" : " at " + frames[0]));
+    }
+  }
+}

@@ -1,0 +1,44 @@
+package io.leasefs.cluster.simulation;
+
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What one run was.
+ *
+ * @param seed decides all of it
+ * @param digest of everything that happened: the same for the same seed and program
+ * @param events how many events were run
+ * @param simulatedNanos how much time passed in the world
+ * @param acknowledged records whose append was acknowledged
+ * @param unknown records whose outcome the client never learnt
+ * @param grants leases granted
+ * @param tenures versions of chunks under which something was acknowledged
+ * @param faults how many faults there were, of all kinds
+ * @param convergeNanos from the end of faults until all clients had written and closed
+ * @param violation what must not have been, if anything
+ * @param newest the last that happened, where something was violated
+ * @param drawn the sizes, terms and kinds of faults of this seed
+ */
+public record Outcome(
+    long seed,
+    long digest,
+    long events,
+    long simulatedNanos,
+    long acknowledged,
+    long unknown,
+    long grants,
+    long tenures,
+    long faults,
+    long convergeNanos,
+    Optional<Violation> violation,
+    List<String> newest,
+    String drawn) {
+  public Outcome {
+    newest = List.copyOf(newest);
+  }
+
+  public boolean passed() {
+    return violation.isEmpty();
+  }
+}

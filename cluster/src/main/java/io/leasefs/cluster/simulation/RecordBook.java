@@ -1,0 +1,231 @@
+package io.leasefs.cluster.simulation;
+
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.model.AppendResult;
+import io.leasefs.common.model.FilePath;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Every record that clients have appended, and what became of it. A file is nothing but its
+ * records, one after another: reading it says which there are, where, and how often.
+ */
+final class RecordBook {
+  /** Magic, writer, number in the writer's order, length. */
+  static final int HEADER_BYTES = 16;
+
+  private static final int MAGIC = 0x4c664673;
+
+  /** One record. */
+  static final class Entry {
+    private final FilePath file;
+    private final int writer;
+    private final int number;
+    private final ByteBuffer bytes;
+    private final long submitted;
+    private long acknowledged = Long.MAX_VALUE;
+    private long offset = -1;
+    private boolean absent;
+
+    private Entry(FilePath file, int writer, int number, ByteBuffer bytes, long submitted) {
+      this.file = file;
+      this.writer = writer;
+      this.number = number;
+      this.bytes = bytes;
+      this.submitted = submitted;
+    }
+
+    ByteBuffer bytes() {
+      return bytes.duplicate();
+    }
+
+    int length() {
+      return bytes.remaining();
+    }
+
+    boolean isAcknowledged() {
+      return offset >= 0;
+    }
+
+    @Override
+    public String toString() {
+      return file + " writer " + writer + " record " + number + " of " + length() + " bytes";
+    }
+  }
+
+  private final EventLoop loop;
+  private final Map<FilePath, List<Entry>> records = new TreeMap<>();
+  private long acknowledged;
+  private long unknown;
+  private long refused;
+
+  RecordBook(EventLoop loop) {
+    this.loop = loop;
+  }
+
+  long acknowledged() {
+    return acknowledged;
+  }
+
+  long unknown() {
+    return unknown;
+  }
+
+  long refused() {
+    return refused;
+  }
+
+  List<FilePath> files() {
+    return List.copyOf(records.keySet());
+  }
+
+  /** A record that is going to be appended. */
+  Entry submit(FilePath file, int writer, int number, int length) {
+    ByteBuffer bytes = ByteBuffer.allocate(length);
+    bytes.putInt(MAGIC).putInt(writer).putInt(number).putInt(length);
+    Random content = new Random(writer * 1_000_003L + number);
+    byte[] body = new byte[bytes.remaining()];
+    content.nextBytes(body);
+    bytes.put(body).flip();
+    Entry record = new Entry(file, writer, number, bytes, loop.now());
+    records.computeIfAbsent(file, f -> new ArrayList<>()).add(record);
+    return record;
+  }
+
+  void acknowledged(Entry record, AppendResult result) {
+    acknowledged++;
+    record.acknowledged = loop.now();
+    record.offset = result.fileOffset();
+    loop.mix(result.fileOffset());
+    loop.note(
+        "ACKNOWLEDGED "
+            + record
+            + " at "
+            + result.fileOffset()
+            + " chunk "
+            + result.chunk()
+            + " version "
+            + result.version()
+            + " serial "
+            + result.serial());
+  }
+
+  void failed(Entry record, ErrorCode code) {
+    // TIMED_OUT is said only of a record that no server can have.
+    record.absent = code == ErrorCode.TIMED_OUT;
+    if (record.absent) {
+      refused++;
+    } else {
+      unknown++;
+    }
+    loop.note("FAILED " + code + " " + record);
+  }
+
+  // ---- what a file must be -----------------------------------------------------------------
+
+  /** The acknowledged records of a file that a read begun now must see: the file reaches so far. */
+  long mustReach(FilePath file) {
+    long end = 0;
+    for (Entry record : records.getOrDefault(file, List.of())) {
+      if (record.isAcknowledged()) {
+        end = Math.max(end, record.offset + record.length());
+      }
+    }
+    return end;
+  }
+
+  /**
+   * Checks a file's bytes, from its start.
+   *
+   * @param whole true where nothing is being written any more
+   */
+  void check(FilePath file, ByteBuffer content, boolean whole) {
+    Map<Long, Entry> found = new TreeMap<>();
+    Map<Entry, Long> places = new java.util.HashMap<>();
+    Map<Integer, Map<Integer, Entry>> known = new TreeMap<>();
+    for (Entry record : records.getOrDefault(file, List.of())) {
+      known.computeIfAbsent(record.writer, w -> new TreeMap<>()).put(record.number, record);
+    }
+    int at = 0;
+    while (at < content.limit()) {
+      Entry record = recordAt(content, at, known);
+      if (record == null) {
+        loop.violated("I5", file + " has at " + at + " of " + content.limit() + " no record");
+        return;
+      }
+      Long before = places.put(record, (long) at);
+      if (before != null) {
+        loop.violated("I9", record + " is there twice: at " + before + " and at " + at);
+        return;
+      }
+      found.put((long) at, record);
+      at += record.length();
+    }
+    for (Entry record : records.getOrDefault(file, List.of())) {
+      Long place = places.get(record);
+      if (record.isAcknowledged()
+          && (whole || record.offset < content.limit())
+          && (place == null || place != record.offset)) {
+        loop.violated(
+            "I6",
+            record
+                + " acknowledged at "
+                + record.offset
+                + " is "
+                + (place == null ? "lost" : "at " + place)
+                + ", file of "
+                + content.limit()
+                + " bytes");
+        return;
+      }
+      if (record.absent && place != null) {
+        loop.violated("I9", record + " was said not to be there and is, at " + place);
+        return;
+      }
+    }
+    checkOrder(List.copyOf(found.values()));
+  }
+
+  private static @Nullable Entry recordAt(
+      ByteBuffer content, int at, Map<Integer, Map<Integer, Entry>> known) {
+    if (content.limit() - at < HEADER_BYTES || content.getInt(at) != MAGIC) {
+      return null;
+    }
+    Map<Integer, Entry> ofWriter = known.get(content.getInt(at + 4));
+    Entry record = ofWriter == null ? null : ofWriter.get(content.getInt(at + 8));
+    if (record == null || content.limit() - at < record.length()) {
+      return null;
+    }
+    ByteBuffer there = content.duplicate().position(at).limit(at + record.length());
+    return there.equals(record.bytes()) ? record : null;
+  }
+
+  /** Each writer's records in its order, and none before what was acknowledged before it began. */
+  private void checkOrder(List<Entry> inPlace) {
+    Map<Integer, Entry> newest = new TreeMap<>();
+    for (Entry record : inPlace) {
+      Entry before = newest.put(record.writer, record);
+      if (before != null && before.number > record.number) {
+        loop.violated("I21", record + " comes after " + before);
+        return;
+      }
+    }
+    Entry earliest = null;
+    for (int i = inPlace.size() - 1; i >= 0; i--) {
+      Entry record = inPlace.get(i);
+      if (earliest != null && earliest.acknowledged < record.submitted) {
+        loop.violated(
+            "I8", earliest + " was acknowledged before " + record + " began, and lies behind it");
+        return;
+      }
+      if (earliest == null || record.acknowledged < earliest.acknowledged) {
+        earliest = record;
+      }
+    }
+  }
+}

@@ -1,0 +1,302 @@
+package io.leasefs.cluster.simulation;
+
+import io.leasefs.client.data.AsyncAppender;
+import io.leasefs.client.data.AsyncReader;
+import io.leasefs.client.data.ChunkReads;
+import io.leasefs.client.data.OpenFiles;
+import io.leasefs.client.data.WriteLimits;
+import io.leasefs.client.edge.ClientEdges;
+import io.leasefs.client.edge.Futures;
+import io.leasefs.client.meta.ClientSession;
+import io.leasefs.client.meta.LocationCache;
+import io.leasefs.client.meta.MasterRouter;
+import io.leasefs.client.retry.RetryPolicy;
+import io.leasefs.common.api.ChunkApi.ReadMode;
+import io.leasefs.common.api.MasterApi.CreateFile;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.model.ClientId;
+import io.leasefs.common.model.FilePath;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One client process: opens its files (and makes them where they are not there), appends records
+ * with several under way, reads back now and then, and in the end closes.
+ */
+final class SimulatedClient {
+  private static final long MILLI = 1_000_000;
+  private static final long WRITE_TIMEOUT_NANOS = 20_000 * MILLI;
+  private static final int MOST_READ = 64 << 20;
+
+  /** A file that this process appends to. */
+  private static final class Work {
+    private final FilePath path;
+    private @Nullable AsyncAppender appender;
+    private int underWay;
+    private boolean closing;
+    private boolean closed;
+
+    Work(FilePath path) {
+      this.path = path;
+    }
+  }
+
+  private final EventLoop loop;
+  private final Life life;
+  private final Swarm swarm;
+  private final RecordBook book;
+  private final int writer;
+  private final MasterRouter router;
+  private final OpenFiles openFiles;
+  private final AsyncReader.Source source;
+  private final List<Work> works = new ArrayList<>();
+  private final int window;
+  private final long thinkNanos;
+  private int nextNumber = 1;
+  private boolean finishing;
+  private int reading;
+
+  /**
+   * @param writer the number of this process among all that ever write
+   */
+  SimulatedClient(
+      EventLoop loop, SimulatedWorld world, Life life, Swarm swarm, RecordBook book, int writer) {
+    this.loop = loop;
+    this.life = life;
+    this.swarm = swarm;
+    this.book = book;
+    this.writer = writer;
+    Random random = loop.random();
+    ClientEdges edges = new ClientEdges(life, life, life, world.network(life));
+    this.router =
+        new MasterRouter(
+            world.masters(),
+            new ClientId(random.nextLong(), random.nextLong()),
+            edges,
+            RetryPolicy.DEFAULT,
+            WRITE_TIMEOUT_NANOS);
+    ClientSession session = new ClientSession(edges, router);
+    this.openFiles =
+        new OpenFiles(
+            edges,
+            router,
+            session,
+            new WriteLimits(
+                WriteLimits.DEFAULT.inFlightBytes(),
+                WriteLimits.DEFAULT.silentNanos(),
+                swarm.writesOn(),
+                WRITE_TIMEOUT_NANOS));
+    this.source =
+        new AsyncReader.Source(
+            edges,
+            router,
+            new LocationCache(100),
+            new ChunkReads(edges, router),
+            RetryPolicy.DEFAULT,
+            swarm.ttlNanos(),
+            WRITE_TIMEOUT_NANOS);
+    this.window = 1 + random.nextInt(6);
+    this.thinkNanos = (20 + random.nextInt(150)) * MILLI;
+  }
+
+  /** Writes to these files from now on. */
+  void work(List<FilePath> files) {
+    for (FilePath file : files) {
+      Work work = new Work(file);
+      works.add(work);
+      open(work);
+    }
+  }
+
+  private void open(Work work) {
+    CreateFile request =
+        new CreateFile(
+            work.path, true, swarm.replication(), 1 << 20, swarm.durability(), 0644, true);
+    Futures.onDone(
+        openFiles.openForWrite(work.path, 0),
+        appender -> opened(work, appender),
+        missing -> {
+          if (missing.code() != ErrorCode.NOT_FOUND) {
+            openLater(work, missing.toString());
+            return;
+          }
+          Futures.onDone(
+              openFiles.create(request),
+              appender -> opened(work, appender),
+              failure -> openLater(work, failure.toString()));
+        });
+  }
+
+  private void openLater(Work work, String why) {
+    loop.note(life.host() + " cannot open " + work.path + ": " + why);
+    var _ = life.after(200 * MILLI, () -> open(work));
+  }
+
+  private void opened(Work work, AsyncAppender appender) {
+    loop.note(life.host() + " has opened " + work.path + " as writer " + writer);
+    work.appender = appender;
+    next(work);
+  }
+
+  private void next(Work work) {
+    if (finishing) {
+      finish(work);
+      return;
+    }
+    if (work.underWay < window) {
+      append(work);
+    }
+    if (loop.random().nextInt(40) == 0 && reading == 0) {
+      ReadMode mode = loop.random().nextInt(3) == 0 ? ReadMode.STRICT : ReadMode.DEFAULT;
+      read(work.path, mode, false, () -> {});
+    }
+    var _ = life.after((long) (loop.random().nextDouble() * 2 * thinkNanos), () -> next(work));
+  }
+
+  private void append(Work work) {
+    AsyncAppender appender = work.appender;
+    if (appender == null) {
+      return;
+    }
+    Random random = loop.random();
+    int most = random.nextInt(3) == 0 ? swarm.maxRecordBytes() : swarm.maxRecordBytes() / 8;
+    int length = RecordBook.HEADER_BYTES + random.nextInt(most - RecordBook.HEADER_BYTES);
+    RecordBook.Entry record = book.submit(work.path, writer, nextNumber++, length);
+    work.underWay++;
+    Futures.onDone(
+        appender.append(record.bytes()),
+        written -> {
+          work.underWay--;
+          if (written.result().isEmpty()) {
+            loop.violated("I6", record + " acknowledged without a place");
+            return;
+          }
+          book.acknowledged(record, written.result().get());
+          finish(work);
+        },
+        failure -> {
+          work.underWay--;
+          book.failed(record, failure.code());
+          finish(work);
+        });
+  }
+
+  /** One last record to each file, and then it is closed. */
+  void finish() {
+    finishing = true;
+    works.forEach(this::finish);
+  }
+
+  private void finish(Work work) {
+    AsyncAppender appender = work.appender;
+    if (!finishing || work.closed || work.underWay > 0 || appender == null) {
+      return;
+    }
+    if (!work.closing) {
+      work.closing = true;
+      append(work);
+      return;
+    }
+    close(work, appender);
+  }
+
+  private void close(Work work, AsyncAppender appender) {
+    work.closed = true;
+    closes++;
+    Futures.onDone(
+        appender.close(Optional.empty(), false),
+        status -> {
+          closes--;
+          loop.note(life.host() + " has closed " + work.path);
+        },
+        failure -> {
+          closes--;
+          loop.note(life.host() + " cannot close " + work.path + ": " + failure);
+          if (life.isAlive()) {
+            var _ = life.after(200 * MILLI, () -> close(work, appender));
+          }
+        });
+  }
+
+  private int closes;
+
+  /** True when all is written and closed. */
+  boolean isDone() {
+    return closes == 0 && works.stream().allMatch(work -> work.closed);
+  }
+
+  /** What it still waits for, for people. */
+  String waitsFor() {
+    StringBuilder text = new StringBuilder();
+    for (Work work : works) {
+      if (!work.closed || closes > 0) {
+        text.append(work.path).append(work.closed ? " closing" : "");
+        text.append(" underWay=").append(work.underWay).append(' ');
+        text.append(work.appender == null ? "not open" : work.appender.toString()).append("; ");
+      }
+    }
+    return text.toString();
+  }
+
+  // ---- reading -----------------------------------------------------------------------------
+
+  /** Reads a file from its start, and has it checked. */
+  void read(FilePath path, ReadMode mode, boolean whole, Runnable done) {
+    reading++;
+    long must = book.mustReach(path);
+    Futures.onDone(
+        AsyncReader.open(path, source, mode),
+        reader -> readOn(reader, ByteBuffer.allocate(1 << 20), must, whole, done),
+        failure -> notRead(path, whole, failure.toString(), done));
+  }
+
+  private void readOn(
+      AsyncReader reader, ByteBuffer content, long must, boolean whole, Runnable done) {
+    ByteBuffer target = content;
+    if (!content.hasRemaining()) {
+      if (content.capacity() >= MOST_READ) {
+        loop.violated("BUG", reader.path() + " has no end");
+        return;
+      }
+      target = ByteBuffer.allocate(content.capacity() * 2);
+      target.put(content.flip());
+    }
+    ByteBuffer filled = target;
+    Futures.onDone(
+        reader.read(filled.position(), filled),
+        count -> {
+          if (count > 0) {
+            readOn(reader, filled, must, whole, done);
+            return;
+          }
+          reading--;
+          ByteBuffer all = filled.flip();
+          loop.note(life.host() + " has read " + reader.path() + ": " + all.limit() + " bytes");
+          if (all.limit() < must) {
+            loop.violated(
+                "I8",
+                reader.path()
+                    + " ends at "
+                    + all.limit()
+                    + " for a reader, "
+                    + must
+                    + " bytes were acknowledged before");
+          }
+          book.check(reader.path(), all, whole);
+          done.run();
+        },
+        failure -> notRead(reader.path(), whole, failure.toString(), done));
+  }
+
+  private void notRead(FilePath path, boolean whole, String why, Runnable done) {
+    reading--;
+    loop.note(life.host() + " cannot read " + path + ": " + why);
+    if (whole) {
+      var _ = life.after(200 * MILLI, () -> read(path, ReadMode.DEFAULT, true, done));
+    }
+  }
+}

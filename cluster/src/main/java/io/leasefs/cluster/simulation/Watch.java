@@ -1,0 +1,17 @@
+package io.leasefs.cluster.simulation;
+
+import io.leasefs.common.api.ChunkApi.NamedAnswer;
+import io.leasefs.common.api.Heartbeat;
+import io.leasefs.common.model.ServerId;
+
+/** Told of what leaves a process and binds it. */
+interface Watch {
+  /** A heartbeat leaves a chunkserver. */
+  void sent(Heartbeat.Request request);
+
+  /** A response leaves the master. */
+  void answered(Heartbeat.Response response);
+
+  /** The answer to a frame leaves a chunkserver. */
+  void acknowledges(ServerId server, NamedAnswer answer);
+}
