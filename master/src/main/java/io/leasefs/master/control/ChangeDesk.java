@@ -919,11 +919,15 @@ final class ChangeDesk {
     return new Settings(ControlSettings.minReplicas(goal), floor, caughtUp);
   }
 
-  /** Less than 4 MiB behind the longest copy that was reported. */
+  /**
+   * Less than 4 MiB behind the longest copy that was reported. It may call itself open or sealed:
+   * it took a version start, but was heard of too late to be in that version. The next seed brings
+   * it to its own history, as any target.
+   */
   private boolean isCaughtUp(ChunkEntry entry, Learner learner) {
     Optional<ReplicaReport> mine = soft.replicas.find(entry.handle(), learner.member().server());
     if (mine.isEmpty()
-        || mine.get().state() != ReplicaState.LEARNER
+        || mine.get().state() == ReplicaState.DAMAGED
         || !mine.get().replica().equals(learner.member().replica())
         || soft.suspect(learner.member().server())) {
       return false;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasefs.common.api.AdminApi;
+import io.leasefs.common.api.Heartbeat;
 import io.leasefs.common.api.Heartbeat.LeaseName;
 import io.leasefs.common.api.MasterApi.CreateFile;
 import io.leasefs.common.api.MasterApi.OpenFile;
@@ -352,6 +353,30 @@ class ControlLoopTest {
   }
 
   @Test
+  void learnerThatStartedAVersionTooLateJoinsWithALaterOne() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer primary = primary(world, chunk);
+    FakeServer dead = secondary(world, chunk);
+    FakeServer fourth = outsider(world, chunk);
+    fourth.startsUnheard = true;
+    dead.kill();
+    primary.blame(chunk, 1, dead);
+    world.pass(5 * SECOND);
+    assertThat(world.chunk(chunk).active().members()).hasSize(2);
+    assertThat(fourth.copy(chunk).state).isEqualTo(Heartbeat.ReplicaState.OPEN);
+
+    fourth.startsUnheard = false;
+    world.pass(20 * SECOND);
+
+    assertThat(world.chunk(chunk).active().members())
+        .extracting(Member::server)
+        .hasSize(3)
+        .contains(fourth.id);
+  }
+
+  @Test
   void revokedLeaseIsAcknowledgedAndTheNextPrimaryGoesOn() {
     World world = World.with("cs1", "cs2", "cs3");
     ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
@@ -525,6 +550,13 @@ class ControlLoopTest {
   private static FakeServer primary(World world, ChunkHandle chunk) {
     ServerId id = world.chunk(chunk).active().primary().orElseThrow();
     return world.server(id.name());
+  }
+
+  private static FakeServer outsider(World world, ChunkHandle chunk) {
+    return world.servers.values().stream()
+        .filter(server -> world.chunk(chunk).active().memberAt(server.id).isEmpty())
+        .findFirst()
+        .orElseThrow();
   }
 
   private static FakeServer secondary(World world, ChunkHandle chunk) {

@@ -341,6 +341,10 @@ final class World {
     boolean dead;
     boolean answersSeals = true;
     boolean answersRecover = true;
+
+    /** Its starts of versions come too late to be heard of. */
+    boolean startsUnheard;
+
     boolean dropsResponses;
     long incarnation;
     long beat;
@@ -680,6 +684,9 @@ final class World {
       copy.sealed = seal.isPresent();
       copy.seal = seal;
       copy.state = seal.isPresent() ? Heartbeat.ReplicaState.SEALED : Heartbeat.ReplicaState.OPEN;
+      if (startsUnheard) {
+        return;
+      }
       starts.add(
           new VersionStarted(
               copy.spec.handle(), copy.replica, version, seed, first, copy.length, seal));
