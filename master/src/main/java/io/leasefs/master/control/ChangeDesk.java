@@ -531,6 +531,9 @@ final class ChangeDesk {
       return;
     }
     if (before != null && (now == null || !now.session().equals(before.session()))) {
+      if (now == null && entry.seal().isPresent() && !byPredecessor) {
+        endedBySeal(entry, before, entry.seal().get());
+      }
       dropLease(known.remove(chunk), chunk);
       soft.outbox.replace(chunk, Outbox.Slot.HOLDER, Map.of());
       before = null;
@@ -556,6 +559,18 @@ final class ChangeDesk {
             now.version(),
             Map.of("token", Long.toString(now.token())));
       }
+    }
+  }
+
+  /** The last writer has closed; a seal by a change of version tells of itself. */
+  private void endedBySeal(ChunkEntry entry, Lease lease, ChunkSeal seal) {
+    if (entry.active().version() == lease.version()) {
+      soft.event(
+          EventKind.CHUNK_SEALED,
+          Optional.of(lease.server()),
+          Optional.of(entry.handle()),
+          lease.version(),
+          Map.of("lengthBytes", Long.toString(seal.lengthBytes())));
     }
   }
 

@@ -288,6 +288,10 @@ class ControlLoopTest {
     assertThat(world.chunk(chunk).lease()).isEmpty();
     world.pass(SECOND);
     assertThat(world.servers.values()).noneMatch(server -> server.holds(chunk));
+    assertThat(world.events)
+        .filteredOn(event -> event.chunk().equals(Optional.of(chunk)))
+        .extracting(event -> event.kind())
+        .containsOnlyOnce(EventKind.CHUNK_SEALED);
   }
 
   @Test
