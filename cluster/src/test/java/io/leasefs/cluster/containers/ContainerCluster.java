@@ -3,6 +3,7 @@ package io.leasefs.cluster.containers;
 import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.async.ResultCallback;
 import com.github.dockerjava.api.command.CreateContainerResponse;
+import com.github.dockerjava.api.command.InspectContainerResponse;
 import com.github.dockerjava.api.exception.DockerException;
 import com.github.dockerjava.api.model.ContainerNetwork;
 import com.github.dockerjava.api.model.ExposedPort;
@@ -21,9 +22,11 @@ import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -198,19 +201,34 @@ final class ContainerCluster implements AutoCloseable {
     leave(masterNetwork, server);
   }
 
-  void joinMaster(String server) {
-    join(masterNetwork, server, List.of());
-  }
-
   /** Cuts a chunkserver from everybody. */
   void cut(String server) {
     leave(masterNetwork, server);
     leave(dataNetwork, server);
   }
 
-  void heal(String server) {
-    join(dataNetwork, server, List.of(server));
-    join(masterNetwork, server, List.of());
+  /** Wakes up, starts and reconnects whatever is not as it should be. */
+  void heal() {
+    containers.forEach(
+        (name, id) -> {
+          InspectContainerResponse found = docker.inspectContainerCmd(id).exec();
+          Set<String> joined = new HashSet<>();
+          found.getNetworkSettings().getNetworks().values().stream()
+              .map(ContainerNetwork::getNetworkID)
+              .forEach(joined::add);
+          if (!name.equals(MASTER) && !joined.contains(dataNetwork)) {
+            join(dataNetwork, name, List.of(name));
+          }
+          if (!joined.contains(masterNetwork)) {
+            join(masterNetwork, name, List.of());
+          }
+          if (Boolean.TRUE.equals(found.getState().getPaused())) {
+            unpause(name);
+          }
+          if (!Boolean.TRUE.equals(found.getState().getRunning())) {
+            restart(name);
+          }
+        });
   }
 
   private void leave(String network, String server) {

@@ -3,16 +3,18 @@ package io.leasefs.cluster.containers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasefs.client.LeaseFs;
-import io.leasefs.common.api.AdminApi.LeaseStatus;
 import io.leasefs.common.error.LeaseFsException;
+import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkLayout;
 import io.leasefs.common.model.ClusterEvent;
 import io.leasefs.common.model.EventKind;
 import io.leasefs.common.model.Location;
 import io.leasefs.common.model.Member;
+import io.leasefs.common.model.ServerAddress;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
@@ -43,6 +45,12 @@ class FailoverContainersIT {
     public void testFailed(ExtensionContext context, Throwable cause) {
       System.err.println(context.getDisplayName() + " failed; the servers' last lines:");
       System.err.println(cluster.logs());
+      try {
+        List<ClusterEvent> events = LeaseFs.join(fs.admin().events(0, 10_000, 0));
+        events.stream().skip(Math.max(0, events.size() - 60)).forEach(System.err::println);
+      } catch (LeaseFsException e) {
+        System.err.println("the master's events cannot be had: " + e.getMessage());
+      }
     }
   }
 
@@ -66,50 +74,50 @@ class FailoverContainersIT {
     }
     writers = new RecordWriters(cluster, path, 3);
     writers.awaitMore(100, PATIENCE);
+    // one failure at a time: what the test before left behind must have been mended
+    ContainerCluster.await(
+        PATIENCE,
+        "the last chunk has three members",
+        () -> lastChunk().configuration().members().size() == 3);
   }
 
   @AfterEach
-  void stopWriting() {
+  void stopWritingAndHeal() {
     writers.close();
+    cluster.heal();
+    awaitAllLive();
   }
 
   @Test
   void primaryIsKilled() {
-    long version = writers.version();
     String primary = primary();
     cluster.kill(primary);
-    writers.awaitVersionAbove(version, PATIENCE);
+    awaitAnotherPrimary(primary);
     writers.awaitMore(100, PATIENCE);
-    assertThat(primary()).isNotEqualTo(primary);
     cluster.restart(primary);
     writers.stopAndVerify();
-    awaitAllLive();
   }
 
   @Test
   void primaryIsFrozenPastItsLeaseAndWokenUp() {
-    long version = writers.version();
     String primary = primary();
     cluster.pause(primary);
-    writers.awaitVersionAbove(version, PATIENCE);
+    awaitAnotherPrimary(primary);
     writers.awaitMore(100, PATIENCE);
     cluster.unpause(primary);
     writers.awaitMore(100, PATIENCE);
     writers.stopAndVerify();
-    awaitAllLive();
   }
 
   @Test
   void primaryIsCutFromEverybodyAndComesBack() {
-    long version = writers.version();
     String primary = primary();
     cluster.cut(primary);
-    writers.awaitVersionAbove(version, PATIENCE);
+    awaitAnotherPrimary(primary);
     writers.awaitMore(100, PATIENCE);
-    cluster.heal(primary);
+    cluster.heal();
     writers.awaitMore(100, PATIENCE);
     writers.stopAndVerify();
-    awaitAllLive();
   }
 
   @Test
@@ -119,7 +127,6 @@ class FailoverContainersIT {
     writers.awaitMore(100, PATIENCE);
     cluster.restart(secondary);
     writers.stopAndVerify();
-    awaitAllLive();
   }
 
   @Test
@@ -133,44 +140,36 @@ class FailoverContainersIT {
 
   /**
    * The textbook story: a, b and c hold copies, a is primary; the judge q (the master) loses sight
-   * of a, while a, b and c still see one another. There are never two primaries: b takes over only
-   * after a's lease has run out, by the records of both; and nothing is written twice.
+   * of a, while a, b and c still see one another. There are never two primaries: b acknowledges for
+   * the first time after a has for the last, by the records of both; and nothing is written twice.
    */
   @Test
   void judgeLosesSightOfThePrimaryWhichStillSeesItsSecondaries() {
-    long version = writers.version();
     String a = primary();
+    ServerAddress addressOfA = lastChunk().primary().orElseThrow().address();
     cluster.cutFromMaster(a);
-    writers.awaitVersionAbove(version, PATIENCE);
+    awaitAnotherPrimary(a);
     writers.awaitMore(100, PATIENCE);
-    String b = primary();
-    assertThat(b).isNotEqualTo(a);
+    ChunkLayout chunk = lastChunk();
+    ServerAddress addressOfB = chunk.primary().orElseThrow().address();
     writers.stopAndVerify();
 
-    ChunkLayout chunk = lastChunk();
-    long lastOfA =
-        events(EventKind.HOLDER_LAST_ACKNOWLEDGEMENT, a, chunk).stream()
-            .mapToLong(ClusterEvent::monotonicNanos)
-            .max()
-            .orElseThrow();
-    long firstOfB =
-        events(EventKind.HOLDER_FIRST_ACKNOWLEDGEMENT, b, chunk).stream()
-            .mapToLong(ClusterEvent::monotonicNanos)
-            .max()
-            .orElseThrow();
-    assertThat(firstOfB).isGreaterThan(lastOfA);
-    cluster.joinMaster(a);
-    awaitAllLive();
+    List<Long> acknowledgedByA =
+        times(EventKind.HOLDER_LAST_ACKNOWLEDGEMENT, addressOfA, Optional.empty());
+    List<Long> acknowledgedByB =
+        times(EventKind.HOLDER_FIRST_ACKNOWLEDGEMENT, addressOfB, Optional.of(chunk.handle()));
+    assertThat(acknowledgedByA).isNotEmpty();
+    assertThat(acknowledgedByB).isNotEmpty();
+    assertThat(Collections.max(acknowledgedByB)).isGreaterThan(Collections.max(acknowledgedByA));
   }
 
-  private static List<ClusterEvent> events(EventKind kind, String server, ChunkLayout chunk) {
-    Location location =
-        chunk.locations().stream()
-            .filter(candidate -> candidate.member().server().name().equals(server))
-            .findFirst()
-            .orElseThrow();
-    return LeaseFs.join(fs.chunkServer(location.address()).events(0, 10_000)).stream()
-        .filter(event -> event.kind() == kind && event.chunk().equals(Optional.of(chunk.handle())))
+  /** When a server recorded such events, on the clock that all processes of this machine share. */
+  private static List<Long> times(
+      EventKind kind, ServerAddress server, Optional<ChunkHandle> chunk) {
+    return LeaseFs.join(fs.chunkServer(server).events(0, 10_000)).stream()
+        .filter(event -> event.kind() == kind)
+        .filter(event -> chunk.isEmpty() || event.chunk().equals(chunk))
+        .map(ClusterEvent::monotonicNanos)
         .toList();
   }
 
@@ -181,13 +180,35 @@ class FailoverContainersIT {
 
   /** Who holds the lease of the file's last chunk. */
   private String primary() {
+    ContainerCluster.await(PATIENCE, "the last chunk has a primary", () -> holder().isPresent());
+    return holder().orElseThrow();
+  }
+
+  private Optional<String> holder() {
     ChunkLayout chunk = lastChunk();
     return LeaseFs.join(fs.admin().leases(Optional.empty())).stream()
         .filter(lease -> lease.chunk().equals(chunk.handle()))
-        .map(LeaseStatus::holder)
-        .findFirst()
-        .orElseThrow(() -> new AssertionError("nobody holds " + chunk.handle()))
-        .name();
+        .map(lease -> lease.holder().name())
+        .findFirst();
+  }
+
+  /** Of the same chunk, or of the next one, where the writers have gone on. */
+  private void awaitAnotherPrimary(String old) {
+    try {
+      ContainerCluster.await(
+          PATIENCE,
+          "another primary than " + old,
+          () -> holder().filter(name -> !name.equals(old)).isPresent());
+    } catch (AssertionError e) {
+      ChunkHandle chunk = lastChunk().handle();
+      throw new AssertionError(
+          e.getMessage()
+              + "; why: "
+              + LeaseFs.join(fs.admin().why(chunk))
+              + "; chunk: "
+              + LeaseFs.join(fs.admin().chunk(chunk)),
+          e);
+    }
   }
 
   private List<String> secondaries() {

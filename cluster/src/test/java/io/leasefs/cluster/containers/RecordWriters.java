@@ -65,11 +65,6 @@ final class RecordWriters implements AutoCloseable {
     return count.get();
   }
 
-  /** The highest version that acknowledged one. */
-  long version() {
-    return acknowledged.values().stream().mapToLong(AppendResult::version).max().orElse(0);
-  }
-
   /** Waits until so many more have been acknowledged. */
   void awaitMore(long more, Duration limit) {
     long goal = count() + more;
@@ -79,17 +74,6 @@ final class RecordWriters implements AutoCloseable {
         () -> {
           writers.stream().filter(Future::isDone).forEach(RecordWriters::throwFailure);
           return count() >= goal;
-        });
-  }
-
-  /** Waits until a record of a version above this one has been acknowledged. */
-  void awaitVersionAbove(long version, Duration limit) {
-    ContainerCluster.await(
-        limit,
-        "a primary after version " + version + " acknowledges",
-        () -> {
-          writers.stream().filter(Future::isDone).forEach(RecordWriters::throwFailure);
-          return version() > version;
         });
   }
 
