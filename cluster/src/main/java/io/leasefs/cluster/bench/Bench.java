@@ -1,5 +1,6 @@
 package io.leasefs.cluster.bench;
 
+import com.google.common.primitives.ImmutableLongArray;
 import com.sun.management.ThreadMXBean;
 import io.leasefs.client.CreateOptions;
 import io.leasefs.client.FileReader;
@@ -392,7 +393,8 @@ public final class Bench {
           : new LeaseFsException(ErrorCode.INTERNAL, what + ": " + first, null, first);
     }
     long[] all = Arrays.stream(latencies).flatMapToLong(Arrays::stream).sorted().toArray();
-    return new BenchResult(what, (long) each * workers, bytes, took, cpu, heap.get(), all);
+    return new BenchResult(
+        what, (long) each * workers, bytes, took, cpu, heap.get(), ImmutableLongArray.copyOf(all));
   }
 
   /** Busy CPU seconds of the machine since it started; -1 where nobody tells. */

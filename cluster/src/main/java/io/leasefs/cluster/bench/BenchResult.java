@@ -1,6 +1,7 @@
 package io.leasefs.cluster.bench;
 
-import java.util.Arrays;
+import com.google.common.primitives.ImmutableLongArray;
+import io.leasefs.client.cli.Json;
 import java.util.Map;
 
 /**
@@ -21,7 +22,7 @@ record BenchResult(
     long nanos,
     double cpuSeconds,
     long heapBytes,
-    long[] latencies) {
+    ImmutableLongArray latencies) {
   double mebibytesPerSecond() {
     return bytes / (double) (1 << 20) / (nanos / 1e9);
   }
@@ -37,15 +38,15 @@ record BenchResult(
 
   /** Latency at a percentile, milliseconds. */
   double percentileMillis(double percentile) {
-    if (latencies.length == 0) {
+    if (latencies.isEmpty()) {
       return Double.NaN;
     }
-    int index = (int) Math.ceil(percentile / 100 * latencies.length) - 1;
-    return latencies[Math.max(0, index)] / 1e6;
+    int index = (int) Math.ceil(percentile / 100 * latencies.length()) - 1;
+    return latencies.get(Math.max(0, index)) / 1e6;
   }
 
   Map<String, Object> json(String workload) {
-    return io.leasefs.client.cli.Json.object(
+    return Json.object(
         "workload", workload,
         "what", what,
         "operations", operations,
@@ -56,23 +57,9 @@ record BenchResult(
         "cpuSecondsPerGibibyte", bytes == 0 || cpuSeconds < 0 ? null : cpuSecondsPerGibibyte(),
         "cpuMillisPerOperation",
             cpuSeconds < 0 || operations == 0 ? null : cpuSeconds * 1000 / operations,
-        "p50Millis", latencies.length == 0 ? null : percentileMillis(50),
-        "p99Millis", latencies.length == 0 ? null : percentileMillis(99),
-        "maxMillis", latencies.length == 0 ? null : percentileMillis(100),
+        "p50Millis", latencies.isEmpty() ? null : percentileMillis(50),
+        "p99Millis", latencies.isEmpty() ? null : percentileMillis(99),
+        "maxMillis", latencies.isEmpty() ? null : percentileMillis(100),
         "heapBytesPerByte", bytes == 0 ? null : heapBytes / (double) bytes);
-  }
-
-  @Override
-  public boolean equals(Object other) {
-    return other instanceof BenchResult that
-        && what.equals(that.what)
-        && operations == that.operations
-        && nanos == that.nanos
-        && Arrays.equals(latencies, that.latencies);
-  }
-
-  @Override
-  public int hashCode() {
-    return Arrays.hashCode(latencies);
   }
 }
