@@ -60,6 +60,12 @@ public final class Reconfiguration {
   /** How long the others are waited for, once it could go on without them. */
   public static final long PATIENCE_NANOS = 100_000_000;
 
+  /**
+   * The same for a change that is made for a joining copy: without it there would be no point, and
+   * it has up to 4 MiB to take over and to make durable.
+   */
+  public static final long JOIN_PATIENCE_NANOS = 2_000_000_000;
+
   private static final long STALLED_NANOS = 5_000_000_000L;
 
   /** What the master knows of servers now. */
@@ -239,7 +245,7 @@ public final class Reconfiguration {
               first(silent),
               Long.MAX_VALUE));
     }
-    long until = usableSince + PATIENCE_NANOS;
+    long until = usableSince + patience(pending);
     if (!awaited.isEmpty() && now < until) {
       return waiting(
           commands,
@@ -312,7 +318,7 @@ public final class Reconfiguration {
     if (seedSealed && usableSince == null) {
       usableSince = now;
     }
-    long until = usableSince == null ? Long.MAX_VALUE : usableSince + PATIENCE_NANOS;
+    long until = usableSince == null ? Long.MAX_VALUE : usableSince + patience(pending);
     if (!seedSealed
         || able.size() < settings.minReplicas()
         || (!awaited.isEmpty() && now < until)) {
@@ -321,6 +327,10 @@ public final class Reconfiguration {
           new Waiting("answers to the seal of version " + version, first(awaited), until));
     }
     return proposal(commands, recover(chunk, seed, able, pending));
+  }
+
+  private static long patience(Pending pending) {
+    return pending.reason() == ChangeReason.MEMBER_JOINS ? JOIN_PATIENCE_NANOS : PATIENCE_NANOS;
   }
 
   /** Members and learners that have promised this version and can take the seed's history. */
@@ -444,13 +454,13 @@ public final class Reconfiguration {
     if (enoughSince == null) {
       enoughSince = now;
     }
-    if (!awaited.isEmpty() && now < enoughSince + PATIENCE_NANOS) {
+    if (!awaited.isEmpty() && now < enoughSince + patience(pending)) {
       return waiting(
           commands,
           new Waiting(
               "copies to take over the history of " + seed.server(),
               first(awaited),
-              enoughSince + PATIENCE_NANOS));
+              enoughSince + patience(pending)));
     }
     return finish(chunk, pending, started, commands, servers, settings);
   }
