@@ -54,7 +54,8 @@ final class FakeMaster implements ClusterApi {
   }
 
   @Override
-  public synchronized CompletableFuture<Registration.Response> register(Registration.Request request) {
+  public synchronized CompletableFuture<Registration.Response> register(
+      Registration.Request request) {
     Link link = links.computeIfAbsent(request.server(), s -> new Link());
     link.session = new SessionId(Ordinal.of(1, ++lastSession));
     incarnations.put(request.server(), request.incarnation());
@@ -87,7 +88,8 @@ final class FakeMaster implements ClusterApi {
     };
   }
 
-  private synchronized void received(Heartbeat.Request request, Consumer<Heartbeat.Response> responses) {
+  private synchronized void received(
+      Heartbeat.Request request, Consumer<Heartbeat.Response> responses) {
     Link link = links.computeIfAbsent(request.server(), s -> new Link());
     link.responses = responses;
     link.newest = request;
