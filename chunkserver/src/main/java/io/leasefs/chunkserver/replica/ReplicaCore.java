@@ -146,7 +146,8 @@ public final class ReplicaCore {
     } else if (seal != null
         && seal.checksum().isPresent()
         && replica.sound()
-        && replica.log.endOf(frame.version()) >= seal.serial()) {
+        && replica.log.endOf(frame.version()) >= seal.serial()
+        && isStillSealed(seal)) {
       FrameAnswer answer = FrameChecks.answerSealed(replica.log, replica.spec, frame, seal);
       replica.emit(new ReplicaAction.Answer(ticket, answer));
     } else if (primary != null && frame.version() == primary.version()) {
@@ -160,6 +161,12 @@ public final class ReplicaCore {
     } else {
       early.add(new WaitingFrame(ticket, frame, until));
     }
+  }
+
+  /** A version start that opens the chunk again may be here, and not be committed yet. */
+  private boolean isStillSealed(SealPoint committed) {
+    SealPoint last = replica.log.seal();
+    return last != null && last.serial() == committed.serial();
   }
 
   private void drop(long ticket) {

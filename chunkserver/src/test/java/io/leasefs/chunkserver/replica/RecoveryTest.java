@@ -486,6 +486,20 @@ class RecoveryTest {
   }
 
   @Test
+  void frameOfTheVersionThatReopensAChunkIsNotToldThatItIsSealed() {
+    chain.frame("a", frame(1, 5, 1, MutationKind.SEAL, 0, ""));
+    chain.pass(100 * MILLI);
+    chain.seal(2, "a", "b", "c");
+    chain.recover("a", 2, false, true, "b", "c");
+    chain.deliverAll();
+    long early = chain.append("a", 2, 5, 2, "more"); // the version start is not committed yet
+    assertThat(a.answer(early)).isEmpty();
+    chain.grantTo(2, 2, "a", "b", "c");
+    chain.deliverAll();
+    assertThat(a.answer(early)).contains(applied(0, 2, 3));
+  }
+
+  @Test
   void closeSealsInThePrimarysOrderAndReportsIt() {
     chain.append("a", 1, 5, 1, "hello");
     a.step(new ReplicaEvent.Commanded(new Heartbeat.CloseCommand(TestChain.CHUNK, 1)));

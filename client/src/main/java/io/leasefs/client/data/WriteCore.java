@@ -76,6 +76,10 @@ public final class WriteCore<T> {
 
   private @Nullable ChunkLayout chunk;
   private Optional<ChunkSeal> seal = Optional.empty();
+
+  /** The newest version in which the chunk is known to be sealed; 0 = none. */
+  private long sealedIn;
+
   private Optional<LeaseGrant> birth = Optional.empty();
   private @Nullable ServerAddress target;
   private int memberTurn;
@@ -239,7 +243,7 @@ public final class WriteCore<T> {
       }
     } else if (answer instanceof FrameAnswer.ChunkFull full) {
       displaced(write);
-      sealed(full.seal());
+      sealed(full.seal(), full.version());
     } else if (answer instanceof FrameAnswer.Refused refused) {
       refused(write, refused, now);
     } else {
@@ -288,6 +292,7 @@ public final class WriteCore<T> {
     chunk = layout;
     if (layout.seal().isPresent()) {
       seal = layout.seal();
+      sealedIn = Math.max(sealedIn, layout.configuration().version());
       layoutWanted = false;
       if (!wasSealed || target == null) {
         resendOutstanding();
@@ -295,9 +300,20 @@ public final class WriteCore<T> {
       }
       return finish(now);
     }
-    if (wasSealed) {
+    if (wasSealed && layout.configuration().version() <= sealedIn) {
       // The primary's word that the seal has committed is newer than this layout.
       return finish(now);
+    }
+    if (wasSealed) {
+      // Somebody has opened the file since, and the chunk with it: the file goes on here.
+      seal = Optional.empty();
+      boundary = 0;
+      failures = 0;
+      if (firstOutstanding() == null) {
+        enter(layout, Optional.empty());
+        return finish(now);
+      }
+      target = null;
     }
     sessionLost |= refusedForEver;
     refusedForEver = false;
@@ -345,6 +361,8 @@ public final class WriteCore<T> {
     if (failure.code() == ErrorCode.UNKNOWN_SESSION) {
       sessionLost = true;
     } else {
+      // The chunk may have been opened again: its layout tells.
+      layoutWanted |= failure.code() == ErrorCode.STALE_VERSION;
       masterFailed(failure, now);
     }
     return finish(now);
@@ -457,7 +475,7 @@ public final class WriteCore<T> {
       tailKnown = applied.offset() + write.length();
     }
     if (applied.seal().isPresent()) {
-      sealed(applied.seal().get());
+      sealed(applied.seal().get(), applied.version());
     } else if (boundary == write.sequence) {
       boundary = 0;
     }
@@ -491,10 +509,11 @@ public final class WriteCore<T> {
     write.underWay = 0;
   }
 
-  private void sealed(ChunkSeal by) {
+  private void sealed(ChunkSeal by, long version) {
     if (seal.isEmpty()) {
       seal = Optional.of(by);
     }
+    sealedIn = Math.max(sealedIn, version);
   }
 
   private void refused(Write<T> write, FrameAnswer.Refused refused, long now) {
@@ -588,6 +607,7 @@ public final class WriteCore<T> {
   private void enter(ChunkLayout layout, Optional<LeaseGrant> newBirth) {
     chunk = layout;
     seal = layout.seal();
+    sealedIn = seal.isPresent() ? layout.configuration().version() : 0;
     birth = newBirth;
     boundary = 0;
     tailKnown = 0;

@@ -247,6 +247,25 @@ class WriteCoreTest {
   }
 
   @Test
+  void aSealedChunkThatSomebodyHasOpenedAgainIsWrittenOnIn() {
+    append("a", 10);
+    clear();
+    answer(0, 1, new FrameAnswer.ChunkFull(1, new ChunkSeal(3, 20, 0)));
+    clear();
+    take(
+        core.addFailed(new LeaseFsException(ErrorCode.STALE_VERSION, "older than version 2"), now));
+    assertThat(asked)
+        .containsExactly(new WriteAction.FetchLayout<>(new ChunkHandle(100), 1, 50_000_000L));
+    take(core.layoutArrived(chunk(0, 0, 1, 1), now)); // from before the seal
+    assertThat(sent).isEmpty();
+    take(core.layoutArrived(chunk(0, 0, 2, 2), now));
+    pass(SECOND / 10);
+    assertThat(sendings()).containsExactly("cs2 v2 #1 after 0");
+    answer(0, 1, new FrameAnswer.Applied(20, 2, 5, Optional.empty()));
+    assertThat(names()).containsExactly("a");
+  }
+
+  @Test
   void aSealedChunksNextMemberIsAskedWhereTheFirstIsSilent() {
     append("a", 10);
     take(core.broken(Layouts.address(1), true, now));
