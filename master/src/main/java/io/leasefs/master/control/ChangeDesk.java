@@ -446,29 +446,30 @@ final class ChangeDesk {
     endLeases(server, ended);
   }
 
-  /** A report may show a committed seal of the active version. */
+  /**
+   * A report may show a committed seal of the active version; or a member that has all of it, and
+   * does not know that it is committed: it was not there when that was told.
+   */
   void reported(ServerId server, ReplicaReport report) {
-    if (report.state() != ReplicaState.SEALED) {
+    ChunkEntry entry = entry(report.spec().handle());
+    if (entry == null
+        || report.accepted() != entry.active().version()
+        || !entry
+            .active()
+            .memberAt(server)
+            .map(Member::replica)
+            .equals(Optional.of(report.replica()))) {
       return;
     }
-    ChunkHandle chunk = report.spec().handle();
-    ChunkEntry entry = entry(chunk);
-    if (entry == null) {
-      return;
-    }
-    boolean member =
-        entry.active().memberAt(server).map(Member::replica).equals(Optional.of(report.replica()));
-    Optional<ChunkSeal> seal = report.seal();
-    if (member && seal.isPresent()) {
-      if (entry.seal().isEmpty()
-          && report.accepted() == entry.active().version()
-          && report.committedSerial() >= seal.get().serial()) {
-        logSeal(entry, seal.get());
-      } else if (entry.seal().isPresent()
-          && report.accepted() == entry.active().version()
-          && report.committedSerial() < entry.seal().get().serial()) {
+    boolean good = report.state() == ReplicaState.SEALED || report.state() == ReplicaState.OPEN;
+    if (entry.seal().isPresent()) {
+      if (good && report.committedSerial() < entry.seal().get().serial()) {
         settle(entry, server, entry.seal().get().serial());
       }
+    } else if (report.state() == ReplicaState.SEALED
+        && report.seal().isPresent()
+        && report.committedSerial() >= report.seal().get().serial()) {
+      logSeal(entry, report.seal().get());
     }
   }
 
@@ -907,6 +908,12 @@ final class ChangeDesk {
 
   Optional<Waiting> waiting(ChunkHandle chunk) {
     return Optional.ofNullable(waiting.get(chunk));
+  }
+
+  /** True where the member has answered the change under way that it has no good copy. */
+  boolean lacks(ChunkHandle chunk, Member member) {
+    Reconfiguration change = moving.get(chunk);
+    return change != null && change.lacks(member, soft);
   }
 
   boolean isProposed(ChunkHandle chunk) {

@@ -287,7 +287,7 @@ final class Upkeep {
     for (Member member : entry.active().members()) {
       if (member.server().equals(without)
           || soft.suspect(member.server())
-          || health(entry, member, 0) == Health.DAMAGED) {
+          || isBad(health(entry, member, 0))) {
         continue;
       }
       if (entry.active().primary().equals(Optional.of(member.server()))) {
@@ -298,6 +298,10 @@ final class Upkeep {
       }
     }
     return best;
+  }
+
+  private static boolean isBad(Health health) {
+    return health == Health.DAMAGED || health == Health.LOST;
   }
 
   private void scan(long now) {
@@ -373,7 +377,7 @@ final class Upkeep {
     if (report.isEmpty() || !report.get().replica().equals(member.replica())) {
       // a birth may not have reached it yet; of a sealed chunk each member has a copy
       boolean mustHave = entry.seal().isPresent() && known != null && known.reportedInFull();
-      return mustHave ? Health.LOST : Health.GOOD;
+      return mustHave || changes.lacks(entry.handle(), member) ? Health.LOST : Health.GOOD;
     }
     if (report.get().state() == ReplicaState.DAMAGED) {
       return Health.DAMAGED;

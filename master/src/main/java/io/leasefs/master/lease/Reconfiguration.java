@@ -382,7 +382,9 @@ public final class Reconfiguration {
       }
     }
     for (Learner learner : chunk.learners()) {
-      if (answerIn(learner.member(), servers) == null) {
+      Answered answered = answerIn(learner.member(), servers);
+      // A seal may come before the copy: then it is asked again, until there is one.
+      if (answered == null || answered.answer.certainty() == Certainty.UNKNOWN_CHUNK) {
         commands.put(
             learner.member().server(),
             new SealCommand(chunk.spec(), learner.member(), version, Optional.empty()));
@@ -614,6 +616,16 @@ public final class Reconfiguration {
       case UNCERTAIN -> anyCertain(chunk, servers);
       case DAMAGED, UNKNOWN_CHUNK -> true;
     };
+  }
+
+  /** True where this member has answered, in its present incarnation, that it has no good copy. */
+  public boolean lacks(Member member, Servers servers) {
+    Answered answered = answerIn(member, servers);
+    return answered != null
+        && switch (answered.answer.certainty()) {
+          case CERTAIN, UNCERTAIN -> false;
+          case DAMAGED, UNKNOWN_CHUNK -> true;
+        };
   }
 
   private boolean anyCertain(ChunkEntry chunk, Servers servers) {

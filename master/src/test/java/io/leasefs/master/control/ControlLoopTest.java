@@ -2,6 +2,7 @@ package io.leasefs.master.control;
 
 import static io.leasefs.master.control.World.MILLIS;
 import static io.leasefs.master.control.World.SECOND;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -319,6 +320,48 @@ class ControlLoopTest {
         .hasSize(3)
         .doesNotContain(dead.id);
     assertThat(world.chunk(chunk).learners()).isEmpty();
+  }
+
+  @Test
+  void openChunkThatAMemberHasLostGoesOnElsewhere() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = world.create("/f", 2).last().orElseThrow().handle();
+    FakeServer holder = primary(world, chunk);
+    FakeServer other = secondary(world, chunk);
+    other.copies.remove(chunk);
+    world.servers.values().forEach(server -> server.tellsUnknown = true);
+    holder.kill();
+    holder.start();
+
+    world.pass(20 * SECOND);
+
+    assertThat(world.chunk(chunk).pending()).isEmpty();
+    assertThat(world.chunk(chunk).active().members())
+        .extracting(Member::server)
+        .hasSize(2)
+        .contains(holder.id)
+        .doesNotContain(other.id);
+  }
+
+  @Test
+  void memberThatDoesNotKnowThatItsSealIsCommittedIsTold() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = closed(world, "/f");
+    FakeServer late = secondary(world, chunk);
+    World.Copy copy = requireNonNull(late.copies.get(chunk));
+    copy.state = Heartbeat.ReplicaState.OPEN;
+    copy.committedSerial = world.chunk(chunk).seal().orElseThrow().serial() - 1;
+    late.kill();
+    late.start();
+
+    world.pass(SECOND);
+
+    assertThat(late.commands)
+        .contains(
+            new Heartbeat.SettledCommand(
+                chunk,
+                world.chunk(chunk).active().version(),
+                world.chunk(chunk).seal().orElseThrow().serial()));
   }
 
   @Test

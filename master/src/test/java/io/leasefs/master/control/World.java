@@ -345,6 +345,7 @@ final class World {
     /** Its starts of versions come too late to be heard of. */
     boolean startsUnheard;
 
+    boolean tellsUnknown;
     boolean dropsResponses;
     long incarnation;
     long beat;
@@ -571,6 +572,22 @@ final class World {
     private boolean obey(Command command) {
       if (command instanceof SealCommand seal && answersSeals) {
         Copy copy = copies.get(seal.chunk());
+        if (copy == null && tellsUnknown) {
+          sealAnswers.add(
+              new SealAnswer(
+                  seal.chunk(),
+                  seal.member().replica(),
+                  seal.version(),
+                  0,
+                  0,
+                  0,
+                  0,
+                  0,
+                  false,
+                  false,
+                  Certainty.UNKNOWN_CHUNK));
+          return true;
+        }
         if (copy == null || seal.version() < copy.promised) {
           return false;
         }
