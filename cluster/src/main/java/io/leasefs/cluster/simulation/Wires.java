@@ -1,5 +1,6 @@
 package io.leasefs.cluster.simulation;
 
+import io.leasefs.common.edge.Scheduler.Cancellable;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ServerAddress;
@@ -156,7 +157,7 @@ final class Wires {
       Served<S, T> served) {
     Host to = host(address);
     CompletableFuture<T> answer = new CompletableFuture<>();
-    var _ =
+    Cancellable deadline =
         loop.post(
             from,
             timeoutNanos,
@@ -167,6 +168,7 @@ final class Wires {
                       new LeaseFsException(
                           ErrorCode.TIMED_OUT, address + " has not answered " + what));
             });
+    var _ = answer.whenComplete((value, failure) -> deadline.cancel());
     int copies = doubling > 0 && loop.random().nextDouble() < doubling ? 2 : 1;
     for (int i = 0; i < copies; i++) {
       if (passes(from.host(), to) && !lost()) {
@@ -226,6 +228,7 @@ final class Wires {
             ? failure.getCause()
             : failure;
     if (cause instanceof LeaseFsException known && known.code() != ErrorCode.INTERNAL) {
+      loop.note(at + " answers " + what + " with " + known.code() + ": " + known.getMessage());
       return new LeaseFsException(known.code(), String.valueOf(known.getMessage()), known.hint());
     }
     loop.violated("BUG", at + " answered " + what + " with " + cause);
