@@ -167,7 +167,7 @@ public final class ChunkServerMain {
                 master -> new RemoteMaster(heartbeatChannels, master, MASTER_TIMEOUT_NANOS),
                 PayloadPool::release),
             store,
-            ServerRecord.open(disk),
+            serverRecord(disk, folder),
             events,
             faults);
 
@@ -199,6 +199,15 @@ public final class ChunkServerMain {
     facts.put("external", endpoints.external());
     facts.put("admin", admin.address());
     process.ready(facts);
+  }
+
+  /** What this server remembers; a fresh one is told the cluster that its operator named. */
+  private static ServerRecord serverRecord(Disk disk, DataFolder folder) throws IOException {
+    ServerRecord record = ServerRecord.open(disk);
+    if (record.clusterId().isEmpty() && folder.cluster().isPresent()) {
+      record.storeCluster(folder.cluster().get());
+    }
+    return record;
   }
 
   private static Health health(ChunkServer server, Endpoints endpoints) {

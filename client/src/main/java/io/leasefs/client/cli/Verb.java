@@ -9,9 +9,11 @@ import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
@@ -29,10 +31,59 @@ public abstract class Verb implements Callable<Integer> {
   @Override
   public final Integer call() throws Exception {
     try {
-      return run();
+      long deadline = settings().deadlineNanos();
+      return deadline == 0 ? run() : runWithin(deadline);
     } finally {
       if (client != null) {
         client.close();
+      }
+    }
+  }
+
+  /** Runs; whatever it waits for is interrupted when the time for the whole command is over. */
+  private int runWithin(long nanos) throws Exception {
+    Thread runner = Thread.currentThread();
+    CountDownLatch done = new CountDownLatch(1);
+    AtomicBoolean late = new AtomicBoolean();
+    Thread watch =
+        new Thread(
+            () -> {
+              try {
+                if (!done.await(nanos, TimeUnit.NANOSECONDS)) {
+                  late.set(true);
+                  runner.interrupt();
+                }
+              } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+              }
+            },
+            "deadline");
+    watch.setDaemon(true);
+    watch.start();
+    try {
+      return run();
+    } catch (Exception e) {
+      if (!late.get()) {
+        throw e;
+      }
+      throw new LeaseFsException(
+          ErrorCode.TIMED_OUT,
+          "not done within " + Quantities.duration(nanos) + ", the --deadline",
+          "run it again, or pass a longer --deadline",
+          e);
+    } finally {
+      done.countDown();
+      endOf(watch); // it interrupts no more
+      boolean unused = Thread.interrupted(); // the client is still to be closed
+    }
+  }
+
+  private static void endOf(Thread thread) {
+    while (thread.isAlive()) {
+      try {
+        thread.join();
+      } catch (InterruptedException e) {
+        // meant for the work that has ended
       }
     }
   }

@@ -1,6 +1,8 @@
 package io.leasefs.cluster.loopback;
 
 import io.leasefs.chunkserver.ChunkServerMain;
+import io.leasefs.client.LeaseFs;
+import io.leasefs.client.LeaseFsConfig;
 import io.leasefs.common.model.ServerAddress;
 import io.leasefs.master.MasterMain;
 import io.leasefs.server.start.ServerProcess;
@@ -111,6 +113,11 @@ public final class InProcessCluster implements AutoCloseable {
   /** The command line, talking to this cluster. */
   Shell shell() {
     return new Shell(Map.of("LEASEFS_MASTER", masterAddress, "HOME", folder.toString()));
+  }
+
+  /** A client of this cluster. */
+  public LeaseFs client() {
+    return LeaseFs.connect(LeaseFsConfig.of(List.of(masterAddress())));
   }
 
   /** Where the master listens. */

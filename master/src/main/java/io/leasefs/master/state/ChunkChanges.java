@@ -330,7 +330,7 @@ final class ChunkChanges {
             .withPending(Optional.empty())
             .withSeal(Optional.of(seal), forEver);
     chunks.put(sealed);
-    touchFile(chunk, operation.wallMillis());
+    touchFile(chunk, seal, operation.wallMillis());
   }
 
   /** Throws unless this can be the committed seal of the active version. */
@@ -365,15 +365,21 @@ final class ChunkChanges {
             .withPending(Optional.empty())
             .withSeal(Optional.of(seal), isDoomed(chunk))
             .withLease(Optional.empty()));
-    touchFile(chunk, wallMillis);
+    touchFile(chunk, seal, wallMillis);
   }
 
   private boolean isDoomed(ChunkEntry chunk) {
     return namespace.placeOf(namespace.requireFile(chunk.spec().file())) == Place.DOOMED;
   }
 
-  private void touchFile(ChunkEntry chunk, long wallMillis) {
-    namespace.requireFile(chunk.spec().file()).modifiedMillis = wallMillis;
+  /**
+   * The first seal of bytes tells that the file has changed. Sealing again, as a repair does, or
+   * sealing a chunk that nobody wrote to, must not undo a time that the user has set since.
+   */
+  private void touchFile(ChunkEntry before, ChunkSeal seal, long wallMillis) {
+    if (!before.isSealed() && seal.lengthBytes() > 0) {
+      namespace.requireFile(before.spec().file()).modifiedMillis = wallMillis;
+    }
   }
 
   // ---------------------------------------------------------------- leases

@@ -1,0 +1,143 @@
+package io.leasefs.cluster.loopback;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.gson.JsonElement;
+import io.leasefs.client.LeaseFs;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Disks that are full or lie: what was acknowledged is served, and made whole again. */
+@Timeout(90)
+class DamageTest {
+  private InProcessCluster cluster;
+  private Shell shell;
+
+  @BeforeEach
+  void start() throws Exception {
+    cluster = InProcessCluster.start(4);
+    shell = cluster.shell();
+  }
+
+  @AfterEach
+  void stop() {
+    cluster.close();
+  }
+
+  private static byte[] noise(int length) {
+    byte[] bytes = new byte[length];
+    new Random(length).nextBytes(bytes);
+    return bytes;
+  }
+
+  /** The servers that hold the file's only chunk. */
+  private List<String> holders(String path) {
+    return shell
+        .run("chunk", "ls", "--json", path)
+        .mustBe(0)
+        .json()
+        .get(0)
+        .getAsJsonArray()
+        .get(0)
+        .getAsJsonObject()
+        .getAsJsonArray("members")
+        .asList()
+        .stream()
+        .map(JsonElement::getAsString)
+        .toList();
+  }
+
+  /** The file of a server that ends so, of the only chunk that there is. */
+  private Path only(String server, String ending) throws IOException {
+    try (Stream<Path> all = Files.walk(cluster.folder(server).resolve("chunks"))) {
+      List<Path> found = all.filter(path -> path.toString().endsWith(ending)).toList();
+      assertThat(found).hasSize(1);
+      return found.get(0);
+    }
+  }
+
+  private static void flip(Path file, int offset) throws IOException {
+    byte[] bytes = Files.readAllBytes(file);
+    bytes[offset] ^= 0x40;
+    Files.write(file, bytes);
+  }
+
+  /** Waits until so many copies are there and each is good on its disk. */
+  private void awaitGoodCopies(String path, int copies) {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+    while (true) {
+      CommandLineRun verify = shell.run("chunk", "verify", path);
+      if (verify.exit() == 0 && verify.outLines().size() == copies + 1) {
+        return;
+      }
+      assertThat(System.nanoTime())
+          .as("in time: %s%n%s", verify.out(), verify.err())
+          .isLessThan(deadline);
+      LockSupport.parkNanos(50_000_000);
+    }
+  }
+
+  @Test
+  void damagedBlockIsNeverServedAndItsCopyIsReplaced() throws Exception {
+    byte[] content = noise(300_000);
+    shell.pipe(content, "put", "-", "/file").mustBe(0);
+    List<String> holders = holders("/file");
+    flip(only(holders.get(0), ".data"), 200_000);
+    flip(only(holders.get(1), ".data"), 10);
+    CommandLineRun verify = shell.run("chunk", "verify", "/file").mustBe(7);
+    assertThat(verify.out()).contains("bad blocks [3]").contains("bad blocks [0]");
+    for (int i = 0; i < 5; i++) {
+      assertThat(shell.run("cat", "/file").mustBe(0).outBytes()).isEqualTo(content);
+    }
+    awaitGoodCopies("/file", 3);
+    assertThat(shell.run("events", "--kind", "REPLICA_DAMAGED").mustBe(0).outLines()).isNotEmpty();
+    assertThat(shell.run("cat", "/file").mustBe(0).outBytes()).isEqualTo(content);
+  }
+
+  @Test
+  void damagedJournalKeepsItsServerInServiceAndItsCopyIsReplaced() throws Exception {
+    byte[] content = noise(300_000);
+    shell.pipe(content, "put", "-", "/file").mustBe(0);
+    String holder = holders("/file").get(0);
+    cluster.stopChunkServer(holder);
+    Path journal = only(holder, ".journal");
+    flip(journal, (int) Files.size(journal) / 2);
+    cluster.startChunkServer(holder);
+    assertThat(shell.run("cat", "/file").mustBe(0).outBytes()).isEqualTo(content);
+    cluster.awaitNodes(4);
+    awaitGoodCopies("/file", 3);
+    assertThat(shell.run("cat", "/file").mustBe(0).outBytes()).isEqualTo(content);
+  }
+
+  @Test
+  void fullDiskIsLeftAndWhereAllAreFullNothingHalfIsLeftBehind() {
+    byte[] content = noise(3 << 20);
+    fault("cs1", "full-disk");
+    shell.pipe(content, "put", "-", "/one-full").mustBe(0);
+    assertThat(shell.run("cat", "/one-full").mustBe(0).outBytes()).isEqualTo(content);
+    List<String> others = List.of("cs2", "cs3", "cs4");
+    others.forEach(name -> fault(name, "full-disk"));
+    CommandLineRun refused = shell.pipe(content, "--timeout", "3s", "put", "-", "/all-full");
+    assertThat(refused.exit()).as(refused.err()).isIn(6, 9);
+    assertThat(refused.err()).startsWith("leasefs: put: ").doesNotContain("\tat ");
+    cluster.names().forEach(name -> fault(name, "heal"));
+    shell.run("stat", "/all-full").mustFail(3, "/all-full");
+    assertThat(shell.run("cat", "/one-full").mustBe(0).outBytes()).isEqualTo(content);
+  }
+
+  private void fault(String server, String command) {
+    try (LeaseFs client = cluster.client()) {
+      client.chunkServer(cluster.address(server)).fault(command, List.of()).join();
+    }
+  }
+}
