@@ -8,8 +8,11 @@ import io.leasefs.chunkserver.ChunkServerMain;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.master.MasterMain;
+import java.io.ByteArrayInputStream;
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.SequenceInputStream;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -153,17 +156,19 @@ class BadInputTest {
   @Test
   void putThatFailsHalfwayLeavesNothing() {
     InputStream failing =
-        new InputStream() {
-          private int left = 2 * CHUNK;
+        new SequenceInputStream(
+            new ByteArrayInputStream(noise(2 * CHUNK)),
+            new FilterInputStream(InputStream.nullInputStream()) {
+              @Override
+              public int read() throws IOException {
+                throw new IOException("the disk of the source has gone");
+              }
 
-          @Override
-          public int read() throws IOException {
-            if (left-- <= 0) {
-              throw new IOException("the disk of the source has gone");
-            }
-            return left & 0xff;
-          }
-        };
+              @Override
+              public int read(byte[] into, int offset, int length) throws IOException {
+                return read();
+              }
+            });
     shell.run("mkdir", "/half").mustBe(0);
     CommandLineRun run = shell.pipe(failing, "put", "-", "/half/file");
     assertThat(run.exit()).isNotZero();
@@ -191,7 +196,8 @@ class BadInputTest {
   @Test
   void fewerServersThanTheGoalIsToldAndTooFewAreRefused() throws Exception {
     shell.pipe(new byte[10], "put", "--replication", "5", "-", "/five").mustBe(0);
-    assertThat(shell.run("chunk", "verify", "/five").mustBe(0).outLines()).hasSize(4);
+    assertThat(shell.run("chunk", "verify", "/five").mustBe(0).outLines())
+        .hasSizeBetween(3, 4); // a header and two or three copies
     assertThat(shell.run("fsck", "/five").out()).contains("/five");
     shell.run("status", "--check").mustBe(10);
     shell.run("rm", "--skip-trash", "/five").mustBe(0);

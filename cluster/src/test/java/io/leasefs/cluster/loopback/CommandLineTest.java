@@ -414,11 +414,14 @@ class CommandLineTest {
 
   @Test
   void nodeIsDrainedAndTakenBack() {
-    ok("--timeout", "20s", "node", "drain", "cs4", "--wait");
-    assertThat(ok("node", "ls").out()).contains("drained");
-    put("/without-cs4", noise(10));
-    assertThat(ok("chunk", "ls", "/without-cs4").out()).doesNotContain("cs4");
-    ok("node", "undrain", "cs4");
+    try {
+      ok("node", "drain", "cs4", "--wait");
+      assertThat(ok("node", "ls").out()).contains("drained");
+      put("/without-cs4", noise(10));
+      assertThat(ok("chunk", "ls", "/without-cs4").out()).doesNotContain("cs4");
+    } finally {
+      ok("node", "undrain", "cs4");
+    }
     assertThat(ok("node", "get", "--json", "cs4").out()).contains("\"live\"");
   }
 

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * own and free ports, so that several run side by side.
  */
 public final class InProcessCluster implements AutoCloseable {
-  /** Chunks of 1 MiB and leases of 2 s: chunks end and leases run out while a test looks on. */
+  /** Chunks of 1 MiB and leases of 5 s: small, and patient on busy machines. */
   static final long CHUNK_BYTES = 1 << 20;
 
   private static final String ANY_PORT = "127.0.0.1:0";
@@ -63,7 +63,7 @@ public final class InProcessCluster implements AutoCloseable {
   void startMaster() throws Exception {
     List<String> flags = new ArrayList<>();
     flags.addAll(List.of("--data", masterFolder().toString()));
-    flags.addAll(List.of("--listen", masterAddress, "--lease-ttl", "2s", "--allow-faults"));
+    flags.addAll(List.of("--listen", masterAddress, "--lease-ttl", "5s", "--allow-faults"));
     flags.addAll(List.of("--chunk-size", Long.toString(CHUNK_BYTES)));
     flags.addAll(masterFlags);
     ServerProcess started = MasterMain.within(flags);
