@@ -81,6 +81,6 @@ final class GlobalOptions {
   @Option(
       names = "--trace",
       scope = ScopeType.INHERIT,
-      description = "Print the stack trace of an error.")
+      description = "Print the stack trace of an error; every event of a simulation.")
   boolean trace;
 }

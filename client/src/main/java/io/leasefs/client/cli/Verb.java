@@ -143,6 +143,11 @@ public abstract class Verb implements Callable<Integer> {
     return options().quiet;
   }
 
+  /** True where the user wants to see every step. */
+  protected boolean trace() {
+    return options().trace;
+  }
+
   protected boolean verbose() {
     return options().verbose.length > 0;
   }

@@ -29,7 +29,7 @@ import picocli.CommandLine.Option;
       "",
       "Examples:",
       "  leasefs simulate --seeds 1..100",
-      "  leasefs simulate --seed 17 --trace"
+      "  leasefs simulate --seed 17 --trace    # every event"
     })
 public final class SimulateVerb extends Verb {
   private static final Pattern RANGE = Pattern.compile("(\\d{1,18})\\.\\.(\\d{1,18})");
@@ -39,9 +39,6 @@ public final class SimulateVerb extends Verb {
 
   @Option(names = "--seeds", paramLabel = "A..B", description = "Run all of these.")
   private @Nullable String seeds;
-
-  @Option(names = "--trace", description = "Print every event.")
-  private boolean trace;
 
   @Override
   protected int run() {
@@ -63,7 +60,7 @@ public final class SimulateVerb extends Verb {
     Sum sum = new Sum();
     for (long each = first; each <= last; each++) {
       Outcome outcome =
-          trace ? Simulation.run(each, line -> out().line(line)) : Simulation.run(each);
+          trace() ? Simulation.run(each, line -> out().line(line)) : Simulation.run(each);
       sum.add(outcome);
       print(outcome);
     }
