@@ -218,6 +218,30 @@ class ReconfigurationTest {
   }
 
   @Test
+  void joiningCopyIsWaitedForLongerThanAMember() {
+    ChunkEntry chunk = withLease(recovering(ChangeReason.MEMBER_JOINS, "p", "x", "y"), "p", false);
+    started("p", 11);
+    started("x", 11);
+
+    assertThat(plan(chunk, 0).proposal()).isEmpty();
+    assertThat(plan(chunk, 5 * PATIENCE).proposal()).isEmpty();
+    started("y", 11);
+    Activate activate = (Activate) plan(chunk, 5 * PATIENCE).proposal().orElseThrow();
+    assertThat(activate.members()).hasSize(3);
+  }
+
+  @Test
+  void joiningCopyThatNeverComesDoesNotHoldTheChunkBackForEver() {
+    ChunkEntry chunk = withLease(recovering(ChangeReason.MEMBER_JOINS, "p", "x", "y"), "p", false);
+    started("p", 11);
+    started("x", 11);
+
+    assertThat(plan(chunk, 0).proposal()).isEmpty();
+    Plan late = plan(chunk, Reconfiguration.JOIN_PATIENCE_NANOS);
+    assertThat(((Activate) late.proposal().orElseThrow()).members()).hasSize(2);
+  }
+
+  @Test
   void samePrimaryGoesOnWithoutWaiting() {
     ChunkEntry chunk = withLease(recovering(ChangeReason.MEMBER_FAILED, "p", "x"), "p", false);
     started("p", 11);
