@@ -1,5 +1,6 @@
 package io.leasefs.client.cli;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import io.leasefs.client.LeaseFs;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
@@ -73,18 +74,8 @@ public abstract class Verb implements Callable<Integer> {
           e);
     } finally {
       done.countDown();
-      endOf(watch); // it interrupts no more
+      Uninterruptibles.joinUninterruptibly(watch); // it interrupts no more
       boolean unused = Thread.interrupted(); // the client is still to be closed
-    }
-  }
-
-  private static void endOf(Thread thread) {
-    while (thread.isAlive()) {
-      try {
-        thread.join();
-      } catch (InterruptedException e) {
-        // meant for the work that has ended
-      }
     }
   }
 
