@@ -71,8 +71,7 @@ final class ChecksumVerb extends Verb {
 
   private void compare(ChunkLayout chunk, ChunkSeal seal) {
     for (Location location : chunk.locations()) {
-      int found =
-          await(client().chunkServer(location.address()).inspect(chunk.handle(), true)).checksum();
+      int found = SettledReplica.read(this, chunk, location).checksum();
       if (found != seal.checksum()) {
         damaged = true;
         warn(

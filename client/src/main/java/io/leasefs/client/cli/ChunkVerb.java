@@ -200,8 +200,7 @@ final class ChunkVerb extends VerbGroup {
         String result;
         List<Long> bad = new ArrayList<>();
         try {
-          ReplicaStatus found =
-              await(client().chunkServer(location.address()).inspect(handle, true));
+          ReplicaStatus found = SettledReplica.read(this, layout, location);
           bytes = Long.toString(found.report().lengthBytes());
           checksum = String.format("%08x", found.checksum());
           bad.addAll(found.badBlocks());
