@@ -85,7 +85,7 @@ final class SimulatedWorld {
   SimulatedWorld(EventLoop loop, Swarm swarm) {
     this.loop = loop;
     this.swarm = swarm;
-    this.wires = new Wires(loop);
+    this.wires = new Wires(loop, swarm.wireNanos());
     this.checks = new Checks(loop);
     this.terms = LeaseTerms.ofTtl(swarm.ttlNanos());
     this.masterHost = host(MASTER);

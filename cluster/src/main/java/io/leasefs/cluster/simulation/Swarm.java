@@ -19,6 +19,7 @@ import java.util.Set;
  * @param everyNanos pause between two faults, on average
  * @param loss chance that a call's message is lost
  * @param doubling chance that a call arrives twice
+ * @param wireNanos usual delay between two hosts, at most
  * @param slowLogNanos slowest commit of the master's log
  * @param maxRecordBytes largest record
  * @param writesOn writers go on in a new chunk while a primary is silent
@@ -36,6 +37,7 @@ record Swarm(
     long everyNanos,
     double loss,
     double doubling,
+    long wireNanos,
     long slowLogNanos,
     int maxRecordBytes,
     boolean writesOn,
@@ -88,12 +90,13 @@ record Swarm(
         random.nextInt(4) == 0 ? 2 : 3,
         durability,
         ttl,
-        random.nextBoolean() ? 60 * SECOND : 5 * SECOND,
+        random.nextBoolean() ? 15 * SECOND : 5 * SECOND,
         4 * ttl + random.nextInt(4_000) * MILLI,
         faults,
         (150 + random.nextInt(1_500)) * MILLI,
         random.nextBoolean() ? 0 : random.nextDouble() * 0.05,
         random.nextBoolean() ? 0 : random.nextDouble() * 0.05,
+        random.nextInt(3) > 0 ? MILLI / 2 : (1 + random.nextInt(60)) * MILLI,
         random.nextInt(5) == 0 ? 100 * MILLI : 2 * MILLI,
         random.nextBoolean() ? 1 << 16 : 1 << 12,
         random.nextBoolean(),

@@ -26,6 +26,7 @@ final class Wires {
   private static final long MILLI = 1_000_000;
 
   private final EventLoop loop;
+  private final long usualNanos;
   private final Map<String, Host> hosts = new TreeMap<>();
   private final Set<String> cuts = new LinkedHashSet<>();
   private final Map<String, Long> slow = new LinkedHashMap<>();
@@ -39,8 +40,12 @@ final class Wires {
 
   private long messages;
 
-  Wires(EventLoop loop) {
+  /**
+   * @param usualNanos what a message takes at most, if nothing is wrong
+   */
+  Wires(EventLoop loop, long usualNanos) {
     this.loop = loop;
+    this.usualNanos = usualNanos;
   }
 
   void add(Host host) {
@@ -136,7 +141,7 @@ final class Wires {
 
   private long delay(Host from, Host to) {
     Random random = loop.random();
-    long usual = 40 * MICRO + random.nextInt(400) * MICRO;
+    long usual = 40 * MICRO + (long) (random.nextDouble() * usualNanos);
     long late = random.nextInt(100) == 0 ? random.nextInt(60) * MILLI : 0;
     Long slower = slow.get(way(from, to));
     return usual + late + (slower == null ? 0 : (long) (random.nextDouble() * slower));
