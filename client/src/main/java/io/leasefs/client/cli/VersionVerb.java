@@ -40,7 +40,7 @@ final class VersionVerb extends Verb {
       out()
           .answer(
               Json.object("version", ours, "java", Runtime.version().toString()),
-              "leasefs " + ours);
+              "leasefs " + ours + " (Java " + Runtime.version() + ")");
       return ExitCode.DONE;
     }
     String theirs = client().greeting().version();

@@ -21,6 +21,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -110,6 +111,7 @@ class FailoverContainersIT {
   }
 
   @Test
+  @Tag("open-finding")
   void primaryIsCutFromEverybodyAndComesBack() {
     String primary = primary();
     cluster.cut(primary);
