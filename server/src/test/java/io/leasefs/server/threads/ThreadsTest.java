@@ -31,12 +31,27 @@ class ThreadsTest {
   void cancelledTimerDoesNotFire() throws Exception {
     CountDownLatch later = new CountDownLatch(1);
     CountDownLatch never = new CountDownLatch(1);
+    CountDownLatch cancelled = new CountDownLatch(1);
     try (TimerThread timers = new TimerThread("test")) {
-      timers.after(1_000_000, never::countDown).cancel();
-      var unused = timers.after(20_000_000, later::countDown);
+      // The thread is held back until the cancellation, else a slow machine could fire before it.
+      var held = timers.after(0, () -> awaitQuietly(cancelled));
+      timers.after(1, never::countDown).cancel();
+      cancelled.countDown();
+      var last = timers.after(2, later::countDown);
       assertThat(later.await(10, TimeUnit.SECONDS)).isTrue();
-      unused.cancel();
+      held.cancel();
+      last.cancel();
     }
     assertThat(never.getCount()).isEqualTo(1);
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      if (!latch.await(10, TimeUnit.SECONDS)) {
+        throw new IllegalStateException("not cancelled within 10 s");
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 }
