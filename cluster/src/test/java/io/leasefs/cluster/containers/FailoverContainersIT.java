@@ -21,7 +21,6 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -111,7 +110,6 @@ class FailoverContainersIT {
   }
 
   @Test
-  @Tag("open-finding")
   void primaryIsCutFromEverybodyAndComesBack() {
     String primary = primary();
     cluster.cut(primary);

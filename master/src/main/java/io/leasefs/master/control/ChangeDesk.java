@@ -468,14 +468,16 @@ final class ChangeDesk {
       }
     } else if (report.state() == ReplicaState.SEALED
         && report.seal().isPresent()
-        && report.committedSerial() >= report.seal().get().serial()) {
+        && report.committedSerial() >= report.seal().get().serial()
+        && report.seal().get().serial() > entry.active().firstSerial()) {
+      // an older seal is that of the version before, which this one has opened again
       logSeal(entry, report.seal().get());
     }
   }
 
   /** What a server told of a seal while another entry was under way is looked at again. */
   private void adoptReportedSeal(ChunkEntry entry) {
-    if (entry.seal().isEmpty() && !proposed.contains(entry.handle())) {
+    if (entry.seal().isEmpty() && !proposed.contains(entry.handle()) && !isPaused(entry.handle())) {
       soft.replicas.of(entry.handle()).forEach(this::reported);
     }
   }
@@ -809,9 +811,13 @@ final class ChangeDesk {
         replaceFailed(entry, one.getValue().members);
       }
     }
-    pausedUntil.values().removeIf(until -> until <= now);
-    for (long until : pausedUntil.values()) {
-      next = Math.min(next, until);
+    for (Map.Entry<ChunkHandle, Long> pause : new TreeMap<>(pausedUntil).entrySet()) {
+      if (pause.getValue() <= now) {
+        pausedUntil.remove(pause.getKey());
+        sync(pause.getKey());
+      } else {
+        next = Math.min(next, pause.getValue());
+      }
     }
     next = Math.min(next, expireRevocations(now));
     for (ChunkHandle chunk : List.copyOf(silentFor.keySet())) {
@@ -938,7 +944,7 @@ final class ChangeDesk {
         caughtUp.add(learner.member().replica());
       }
     }
-    return new Settings(ControlSettings.minReplicas(goal), floor, caughtUp);
+    return new Settings(ControlSettings.minReplicas(goal), goal, floor, caughtUp);
   }
 
   /**

@@ -11,6 +11,7 @@ import io.leasefs.common.model.ClientId;
 import io.leasefs.common.model.EventKind;
 import io.leasefs.common.model.FileId;
 import io.leasefs.common.model.Member;
+import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.master.cluster.ServerRegistry.Server;
 import io.leasefs.master.log.Operation;
@@ -36,6 +37,7 @@ import io.leasefs.master.state.ClientEntry;
 import io.leasefs.master.state.FileEntry;
 import io.leasefs.master.state.ServerEntry;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -85,6 +87,11 @@ final class Upkeep {
   /** Since when each learner is on its way, as this leader saw it. */
   private final Map<ChunkHandle, Long> copyingSince = new TreeMap<>();
 
+  /** Since when a member has not reported a copy that it must have, as this leader saw it. */
+  private final Map<Missing, Long> missingSince = new HashMap<>();
+
+  private record Missing(ChunkHandle chunk, ReplicaId replica) {}
+
   private record JoinTry(long nextNanos, long pauseNanos) {}
 
   private final Map<ChunkHandle, JoinTry> joins = new TreeMap<>();
@@ -108,6 +115,7 @@ final class Upkeep {
     copyingSince.clear();
     needed.clear();
     joins.clear();
+    missingSince.clear();
     ordering.clear();
     cursor = new ChunkHandle(0);
     nextNanos = 0;
@@ -320,6 +328,7 @@ final class Upkeep {
     }
     if (entries.size() < SCAN) {
       cursor = new ChunkHandle(0);
+      missingSince.keySet().removeIf(missing -> changes.entry(missing.chunk()) == null);
       strangers();
     }
   }
@@ -377,12 +386,26 @@ final class Upkeep {
     if (report.isEmpty() || !report.get().replica().equals(member.replica())) {
       // a birth may not have reached it yet; of a sealed chunk each member has a copy
       boolean mustHave = entry.seal().isPresent() && known != null && known.reportedInFull();
-      return mustHave || changes.lacks(entry.handle(), member) ? Health.LOST : Health.GOOD;
+      return (mustHave && isMissingForLong(entry, member, now))
+              || changes.lacks(entry.handle(), member)
+          ? Health.LOST
+          : Health.GOOD;
     }
+    missingSince.remove(new Missing(entry.handle(), member.replica()));
     if (report.get().state() == ReplicaState.DAMAGED) {
       return Health.DAMAGED;
     }
     return soft.draining(server) ? Health.DRAINING : Health.GOOD;
+  }
+
+  /** What was sealed a moment ago may be reported with the next heartbeat only. */
+  private boolean isMissingForLong(ChunkEntry entry, Member member, long now) {
+    if (now == 0) {
+      return true; // nobody copies from there
+    }
+    Missing missing = new Missing(entry.handle(), member.replica());
+    long since = missingSince.computeIfAbsent(missing, one -> now);
+    return now - since > soft.settings.terms().ttlNanos();
   }
 
   /** Orders copies, the most urgent first, as long as there is room for more under way. */

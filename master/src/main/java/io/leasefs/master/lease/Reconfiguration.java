@@ -93,10 +93,11 @@ public final class Reconfiguration {
    * The chunk's settings that the change needs.
    *
    * @param minReplicas fewest members of a configuration
+   * @param goal members of a configuration, where there are as many; never more
    * @param fenceFloor smallest token that frames of the file may carry
    * @param caughtUp learners that may join
    */
-  public record Settings(int minReplicas, long fenceFloor, Set<ReplicaId> caughtUp) {}
+  public record Settings(int minReplicas, int goal, long fenceFloor, Set<ReplicaId> caughtUp) {}
 
   /**
    * What is to be done now.
@@ -258,7 +259,8 @@ public final class Reconfiguration {
       }
     }
     return proposal(
-        commands, recover(chunk, new Seed(best.server, best.incarnation), able, pending));
+        commands,
+        recover(chunk, new Seed(best.server, best.incarnation), able, pending, servers, settings));
   }
 
   private static Waiting noUsableSeed(
@@ -284,15 +286,29 @@ public final class Reconfiguration {
         : one.lastSerial() > other.lastSerial();
   }
 
-  private RecoverChange recover(
-      ChunkEntry chunk, Seed seed, List<Participant> able, Pending pending) {
+  /** The seed and as many others as the goal asks for: who is being emptied goes first. */
+  private static RecoverChange recover(
+      ChunkEntry chunk,
+      Seed seed,
+      List<Participant> able,
+      Pending pending,
+      Servers servers,
+      Settings settings) {
     List<Participant> targets = new ArrayList<>();
+    List<Participant> draining = new ArrayList<>();
     for (Participant participant : able) {
-      if (!participant.member().server().equals(seed.server())) {
-        targets.add(participant);
+      ServerId server = participant.member().server();
+      if (!server.equals(seed.server())) {
+        (servers.draining(server) ? draining : targets).add(participant);
       }
     }
-    return new RecoverChange(chunk.handle(), pending.version(), seed, targets);
+    targets.addAll(draining);
+    int most = Math.max(settings.goal(), settings.minReplicas()) - 1;
+    return new RecoverChange(
+        chunk.handle(),
+        pending.version(),
+        seed,
+        List.copyOf(targets.subList(0, Math.min(most, targets.size()))));
   }
 
   private Plan seedNamedByBegin(
@@ -326,7 +342,7 @@ public final class Reconfiguration {
           commands,
           new Waiting("answers to the seal of version " + version, first(awaited), until));
     }
-    return proposal(commands, recover(chunk, seed, able, pending));
+    return proposal(commands, recover(chunk, seed, able, pending, servers, settings));
   }
 
   private static long patience(Pending pending) {

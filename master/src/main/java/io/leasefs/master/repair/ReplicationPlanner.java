@@ -85,6 +85,10 @@ public final class ReplicationPlanner {
             new DropCopy(facts.chunk(), learner.member(), "a copy that will not be finished"));
         return steps;
       }
+      if (!facts.moving() && staying >= facts.goal()) {
+        steps.add(new DropCopy(facts.chunk(), learner.member(), "not needed any more"));
+        return steps;
+      }
     }
     if (facts.sealed() && !facts.moving()) {
       dropMember(facts, staying, good, steps);

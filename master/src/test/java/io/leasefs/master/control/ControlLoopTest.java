@@ -14,6 +14,7 @@ import io.leasefs.common.api.MasterApi.OpenFile;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkLayout;
+import io.leasefs.common.model.ChunkSeal;
 import io.leasefs.common.model.Durability;
 import io.leasefs.common.model.EventKind;
 import io.leasefs.common.model.FilePath;
@@ -323,6 +324,26 @@ class ControlLoopTest {
   }
 
   @Test
+  void sealedCopyThatIsReportedAMomentLaterIsNotReplaced() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    ChunkHandle chunk = closed(world, "/f");
+    FakeServer late = secondary(world, chunk);
+    World.Copy copy = requireNonNull(late.copies.remove(chunk));
+    late.kill();
+    late.start(); // its full report lacks the copy
+    world.pass(2 * SECOND);
+
+    late.copies.put(chunk, copy);
+    world.pass(20 * SECOND);
+
+    assertThat(outsider(world, chunk).commands)
+        .noneMatch(command -> command instanceof Heartbeat.CopyCommand);
+    assertThat(world.servers.values())
+        .filteredOn(server -> server.copies.containsKey(chunk))
+        .hasSize(3);
+  }
+
+  @Test
   void openChunkThatAMemberHasLostGoesOnElsewhere() {
     World world = World.with("cs1", "cs2", "cs3");
     ChunkHandle chunk = world.create("/f", 2).last().orElseThrow().handle();
@@ -581,6 +602,25 @@ class ControlLoopTest {
     assertThat(open.last().orElseThrow().seal()).isEmpty();
     assertThat(open.last().orElseThrow().configuration().version()).isGreaterThan(version);
     assertThat(open.last().orElseThrow().primary()).isPresent();
+  }
+
+  @Test
+  void sealOfTheVersionBeforeIsNoNewsOfAReopenedChunk() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = closed(world, "/f");
+    OpenFile open = world.get(world.client.openForWrite(world.request(), FilePath.parse("/f"), 0));
+    long first = open.last().orElseThrow().configuration().firstSerial();
+    FakeServer secondary = secondary(world, chunk);
+    World.Copy copy = secondary.copy(chunk);
+    copy.state = Heartbeat.ReplicaState.SEALED;
+    copy.seal = Optional.of(new ChunkSeal(first, copy.length, 5));
+    copy.committedSerial = first;
+    long logged = world.log.lastApplied();
+
+    world.pass(SECOND);
+
+    assertThat(world.chunk(chunk).seal()).isEmpty();
+    assertThat(world.log.lastApplied()).isEqualTo(logged);
   }
 
   /** A file that was created and closed, its chunk sealed. */

@@ -52,7 +52,7 @@ class ReconfigurationTest {
   private static final Member Y = member("y");
   private static final ChunkSpec SPEC =
       new ChunkSpec(CHUNK, new FileId(40), 64 << 20, Durability.REPLICATED);
-  private static final Settings TWO = new Settings(2, 0, Set.of());
+  private static final Settings TWO = new Settings(2, 3, 0, Set.of());
 
   private final Known servers = new Known("p", "x", "y");
   private final Reconfiguration change = new Reconfiguration(5, Set.of(), 0);
@@ -88,6 +88,22 @@ class ReconfigurationTest {
     assertThat(recover(plan(begun(ChangeReason.PRIMARY_LOST), 1000 + PATIENCE)).targets())
         .extracting(target -> target.member().server().name())
         .hasSize(1);
+  }
+
+  @Test
+  void noMoreGoOnThanTheGoalAsksForAndWhoIsBeingEmptiedGoesFirst() {
+    servers.draining.add(id("x"));
+    sealed("p", 4, 12);
+    sealed("x", 4, 10);
+    sealed("y", 4, 11);
+    Settings goalOfTwo = new Settings(2, 2, 0, Set.of());
+
+    Plan plan = change.plan(begun(ChangeReason.PRIMARY_LOST), servers, goalOfTwo, 0);
+
+    assertThat(recover(plan).seed().server()).isEqualTo(id("p"));
+    assertThat(recover(plan).targets())
+        .extracting(target -> target.member().server())
+        .containsExactly(id("y"));
   }
 
   @Test

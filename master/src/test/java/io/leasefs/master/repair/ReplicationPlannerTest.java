@@ -96,6 +96,17 @@ class ReplicationPlannerTest {
   }
 
   @Test
+  void copyUnderWayThatIsNotNeededAnyMoreIsGivenUp() {
+    List<Copy> learner = List.of(new Copy(member(7), Health.GOOD));
+    List<Copy> members = copies(Health.GOOD, Health.GOOD, Health.GOOD);
+
+    assertThat(planner.plan(new Facts(new ChunkHandle(1), 3, 2, false, false, members, learner)))
+        .containsExactly(new DropCopy(new ChunkHandle(1), member(7), "not needed any more"));
+    assertThat(planner.plan(new Facts(new ChunkHandle(1), 3, 2, false, true, members, learner)))
+        .isEmpty();
+  }
+
+  @Test
   void fewestCopiesComeFirst() {
     AddCopy two = new AddCopy(new ChunkHandle(1), 2, Set.of());
     AddCopy one = new AddCopy(new ChunkHandle(9), 1, Set.of());
