@@ -150,9 +150,6 @@ public final class ActionQueue {
     }
     boolean start;
     synchronized (this) {
-      if (actions.isEmpty() && !scheduled) {
-        oldestSince = clock.nanos();
-      }
       for (DiskAction action : more) {
         actions.add(action);
         queuedBytes += bytes(action);
@@ -253,6 +250,7 @@ public final class ActionQueue {
       return false;
     }
     scheduled = true;
+    oldestSince = clock.nanos();
     return true;
   }
 

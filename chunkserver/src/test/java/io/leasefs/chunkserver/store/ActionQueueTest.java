@@ -72,6 +72,20 @@ class ActionQueueTest {
   }
 
   @Test
+  void letterAfterALongPauseIsNoStall() throws IOException {
+    StoredChunk chunk = create(Durability.REPLICATED);
+    fixture.submit(chunk, append(1, 10, false));
+    fixture.runAll();
+    fixture.pass(60_000_000_000L);
+
+    chunk.queue().mail(() -> {});
+
+    assertThat(chunk.queue().stalledNanos()).isZero();
+    fixture.pass(5);
+    assertThat(chunk.queue().stalledNanos()).isEqualTo(5);
+  }
+
+  @Test
   void appendsThatGatheredAreOneWriteOfDataAndOneOfJournal() throws IOException {
     StoredChunk chunk = create(Durability.REPLICATED);
     fixture.submit(chunk, append(1, 1000, false), append(2, 1000, false));

@@ -462,15 +462,18 @@ final class ChangeDesk {
       return;
     }
     boolean good = report.state() == ReplicaState.SEALED || report.state() == ReplicaState.OPEN;
-    if (entry.seal().isPresent()) {
-      if (good && report.committedSerial() < entry.seal().get().serial()) {
-        settle(entry, server, entry.seal().get().serial());
-      }
-    } else if (report.state() == ReplicaState.SEALED
+    // What is active was committed; a seal was, too.
+    long committed =
+        entry.seal().map(ChunkSeal::serial).orElseGet(() -> entry.active().firstSerial());
+    if (good && report.committedSerial() < committed) {
+      settle(entry, server, committed);
+    }
+    // A seal below the version start is the one that this version has opened again.
+    if (entry.seal().isEmpty()
+        && report.state() == ReplicaState.SEALED
         && report.seal().isPresent()
-        && report.committedSerial() >= report.seal().get().serial()
-        && report.seal().get().serial() > entry.active().firstSerial()) {
-      // an older seal is that of the version before, which this one has opened again
+        && report.seal().get().serial() > entry.active().firstSerial()
+        && report.committedSerial() >= report.seal().get().serial()) {
       logSeal(entry, report.seal().get());
     }
   }

@@ -623,6 +623,49 @@ class ControlLoopTest {
     assertThat(world.log.lastApplied()).isEqualTo(logged);
   }
 
+  @Test
+  void sealThatAReopenedChunkHadBeforeDoesNotKeepItFromItsNextVersion() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = closed(world, "/f");
+    ChunkSeal old = world.chunk(chunk).seal().orElseThrow();
+    var _ = world.get(world.client.openForWrite(world.request(), FilePath.parse("/f"), 0));
+    long version = world.chunk(chunk).active().version();
+    for (FakeServer server : world.servers.values()) {
+      World.Copy copy = server.copy(chunk);
+      copy.state = Heartbeat.ReplicaState.SEALED;
+      copy.seal = Optional.of(old);
+      copy.committedSerial = old.serial();
+    }
+    FakeServer holder = primary(world, chunk);
+    holder.kill();
+    holder.start();
+
+    world.pass(2 * SECOND);
+
+    assertThat(world.chunk(chunk).active().version()).isGreaterThan(version);
+    assertThat(world.chunk(chunk).lease()).isPresent();
+  }
+
+  @Test
+  void memberThatDoesNotKnowThatItsVersionIsActiveIsTold() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = closed(world, "/f");
+    var _ = world.get(world.client.openForWrite(world.request(), FilePath.parse("/f"), 0));
+    world.pass(10 * SECOND);
+    long first = world.chunk(chunk).active().firstSerial();
+    FakeServer late = secondary(world, chunk);
+    late.copy(chunk).committedSerial = first - 1;
+    late.commands.clear();
+    late.kill();
+    late.start();
+
+    world.pass(SECOND);
+
+    assertThat(late.commands)
+        .contains(
+            new Heartbeat.SettledCommand(chunk, world.chunk(chunk).active().version(), first));
+  }
+
   /** A file that was created and closed, its chunk sealed. */
   private static ChunkHandle closed(World world, String path) {
     OpenFile open = world.create(path, 3);
