@@ -119,18 +119,20 @@ final class Checks implements Watch {
           "I3", request.server() + " is " + request.incarnation() + " after " + incarnation);
     }
     for (Heartbeat.SealAnswer answer : request.sealAnswers()) {
-      loop.note(
-          request.server()
-              + " answers the seal of chunk "
-              + answer.chunk()
-              + " version "
-              + answer.version()
-              + ": promised "
-              + answer.promised()
-              + " serial "
-              + answer.lastSerial()
-              + " "
-              + answer.certainty());
+      loop.mix(answer.lastSerial());
+      loop.remember(
+          () ->
+              request.server()
+                  + " answers the seal of chunk "
+                  + answer.chunk()
+                  + " version "
+                  + answer.version()
+                  + ": promised "
+                  + answer.promised()
+                  + " serial "
+                  + answer.lastSerial()
+                  + " "
+                  + answer.certainty());
       told(
           new CopyName(request.server(), answer.chunk(), answer.replica()),
           answer.promised(),

@@ -3,12 +3,13 @@ package io.leasefs.cluster.simulation;
 import io.leasefs.common.edge.Scheduler.Cancellable;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.PriorityQueue;
 import java.util.Random;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,7 +24,7 @@ final class EventLoop {
   private static final long FNV_PRIME = 0x100000001b3L;
 
   /** Something that is going to happen. */
-  static final class Event {
+  static final class Event implements Comparable<Event> {
     private final long at;
     private final int tie;
     private final long order;
@@ -49,18 +50,30 @@ final class EventLoop {
       this.what = what;
       this.task = task;
     }
+
+    @Override
+    public int compareTo(Event other) {
+      if (at != other.at) {
+        return at < other.at ? -1 : 1;
+      }
+      return tie != other.tie ? Integer.compare(tie, other.tie) : Long.compare(order, other.order);
+    }
+  }
+
+  /** Something for the report of a failure; made into text only where it is read. */
+  private record Note(long at, Supplier<String> text) {
+    @Override
+    public String toString() {
+      return stamp(at) + " " + text.get();
+    }
   }
 
   private final Random random;
   private final @Nullable Consumer<String> trace;
-  private final PriorityQueue<Event> events =
-      new PriorityQueue<>(
-          Comparator.<Event>comparingLong(event -> event.at)
-              .thenComparingInt(event -> event.tie)
-              .thenComparingLong(event -> event.order));
-  private final ArrayDeque<String> newest = new ArrayDeque<>();
+  private final PriorityQueue<Event> events = new PriorityQueue<>();
+  private final ArrayDeque<Note> newest = new ArrayDeque<>();
   private Consumer<Host> died = host -> {};
-  private Consumer<Host> stepped = host -> {};
+  private BiConsumer<Host, String> stepped = (host, what) -> {};
   private long now = 1_000_000_000;
   private long order;
   private long steps;
@@ -71,7 +84,7 @@ final class EventLoop {
    * @param trace told of every event, where one wants to read them
    */
   EventLoop(long seed, @Nullable Consumer<String> trace) {
-    this.random = new Random(seed * 0x9E3779B97F4A7C15L + 0x51c);
+    this.random = new Chance(seed);
     this.trace = trace;
   }
 
@@ -80,8 +93,8 @@ final class EventLoop {
     died = listener;
   }
 
-  /** Told of a host on which something has happened. */
-  void onStep(Consumer<Host> listener) {
+  /** Told of a host on which something has happened, and what. */
+  void onStep(BiConsumer<Host, String> listener) {
     stepped = listener;
   }
 
@@ -110,7 +123,7 @@ final class EventLoop {
 
   /** The newest events and notes, oldest first. */
   List<String> newest() {
-    return List.copyOf(newest);
+    return newest.stream().map(Note::toString).toList();
   }
 
   void violated(String invariant, String message) {
@@ -123,13 +136,18 @@ final class EventLoop {
   /** A line in the trace, and in the digest. */
   void note(String line) {
     mix(line.hashCode());
-    String timed = stamp() + " " + line;
+    remember(() -> line);
+  }
+
+  /** A line in the trace, made only where somebody reads it: not in the digest. */
+  void remember(Supplier<String> line) {
+    Note note = new Note(now, line);
     if (newest.size() == REMEMBERED) {
       newest.removeFirst();
     }
-    newest.addLast(timed);
+    newest.addLast(note);
     if (trace != null) {
-      trace.accept(timed);
+      trace.accept(note.toString());
     }
   }
 
@@ -139,8 +157,8 @@ final class EventLoop {
     digest ^= digest >>> 29;
   }
 
-  private String stamp() {
-    return String.format(Locale.ROOT, "%11.6f", (now - 1_000_000_000) / 1e9);
+  private static String stamp(long at) {
+    return String.format(Locale.ROOT, "%11.6f", (at - 1_000_000_000) / 1e9);
   }
 
   /** Something of the world, not of a process. */
@@ -205,7 +223,7 @@ final class EventLoop {
       mix(host.name().hashCode());
     }
     if (trace != null) {
-      trace.accept(stamp() + " " + (host == null ? "world" : host.name()) + " " + event.what);
+      trace.accept(stamp(now) + " " + (host == null ? "world" : host.name()) + " " + event.what);
     }
     run(event, host);
     return true;
@@ -215,7 +233,7 @@ final class EventLoop {
     try {
       event.task.run();
       if (host != null) {
-        stepped.accept(host);
+        stepped.accept(host, event.what);
       }
     } catch (ProcessDied death) {
       if (host != null) {

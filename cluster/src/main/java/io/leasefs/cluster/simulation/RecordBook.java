@@ -7,7 +7,6 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -88,10 +87,14 @@ final class RecordBook {
   Entry submit(FilePath file, int writer, int number, int length) {
     ByteBuffer bytes = ByteBuffer.allocate(length);
     bytes.putInt(MAGIC).putInt(writer).putInt(number).putInt(length);
-    Random content = new Random(writer * 1_000_003L + number);
-    byte[] body = new byte[bytes.remaining()];
-    content.nextBytes(body);
-    bytes.put(body).flip();
+    Chance content = new Chance(writer * 1_000_003L + number);
+    while (bytes.remaining() >= Long.BYTES) {
+      bytes.putLong(content.nextLong());
+    }
+    while (bytes.hasRemaining()) {
+      bytes.put((byte) content.nextLong());
+    }
+    bytes.flip();
     Entry record = new Entry(file, writer, number, bytes, loop.now());
     records.computeIfAbsent(file, f -> new ArrayList<>()).add(record);
     return record;
@@ -102,17 +105,19 @@ final class RecordBook {
     record.acknowledged = loop.now();
     record.offset = result.fileOffset();
     loop.mix(result.fileOffset());
-    loop.note(
-        "ACKNOWLEDGED "
-            + record
-            + " at "
-            + result.fileOffset()
-            + " chunk "
-            + result.chunk()
-            + " version "
-            + result.version()
-            + " serial "
-            + result.serial());
+    loop.mix(result.serial());
+    loop.remember(
+        () ->
+            "ACKNOWLEDGED "
+                + record
+                + " at "
+                + result.fileOffset()
+                + " chunk "
+                + result.chunk()
+                + " version "
+                + result.version()
+                + " serial "
+                + result.serial());
   }
 
   void failed(Entry record, ErrorCode code) {

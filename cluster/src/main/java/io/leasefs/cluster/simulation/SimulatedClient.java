@@ -31,6 +31,7 @@ final class SimulatedClient {
   private static final long MILLI = 1_000_000;
   private static final long WRITE_TIMEOUT_NANOS = 20_000 * MILLI;
   private static final int MOST_READ = 64 << 20;
+  private static final int READ_AHEAD = 1 << 16;
 
   /** A file that this process appends to. */
   private static final class Work {
@@ -250,7 +251,7 @@ final class SimulatedClient {
     long must = book.mustReach(path);
     Futures.onDone(
         AsyncReader.open(path, source, mode),
-        reader -> readOn(reader, ByteBuffer.allocate(1 << 20), must, whole, done),
+        reader -> readOn(reader, ByteBuffer.allocate((int) must + READ_AHEAD), must, whole, done),
         failure -> notRead(path, whole, failure.toString(), done));
   }
 

@@ -9,6 +9,7 @@ import io.leasefs.common.api.AdminApi;
 import io.leasefs.common.api.ChunkApi;
 import io.leasefs.common.api.MasterApi;
 import io.leasefs.common.lease.LeaseTerms;
+import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ClusterEvent;
 import io.leasefs.common.model.Endpoints;
 import io.leasefs.common.model.EventKind;
@@ -35,6 +36,9 @@ import org.jspecify.annotations.Nullable;
  * clients. Starts, kills, freezes and cuts them off; what runs on them are the production classes.
  */
 final class SimulatedWorld {
+  /** Tasks of a chunkserver's session. */
+  static final String SESSION = "session";
+
   private static final String MASTER = "m1";
   private static final ServerAddress MASTER_ADDRESS = new ServerAddress(MASTER, 9800);
   private static final long DISK_BYTES = 4L << 30;
@@ -230,7 +234,7 @@ final class SimulatedWorld {
                   life,
                   life.pool("core"),
                   diskPool,
-                  life.lane("session"),
+                  life.lane(SESSION),
                   life,
                   (peer, at) -> new FarChunkServer(wires, life, at, checks),
                   at -> new FarMaster(wires, life, at, checks),
@@ -249,19 +253,23 @@ final class SimulatedWorld {
 
   /** Renewals are too many to be told. */
   private void noted(ClusterEvent event) {
+    loop.mix(event.kind().name().hashCode());
+    loop.mix(event.monotonicNanos());
     if (event.kind() == EventKind.HOLDER_RENEWED) {
-      loop.mix(event.monotonicNanos());
       return;
     }
-    loop.note(
-        event.recorder()
-            + " says "
-            + event.kind()
-            + event.subject().map(subject -> " " + subject).orElse("")
-            + event.chunk().map(chunk -> " chunk " + chunk).orElse("")
-            + (event.version() == 0 ? "" : " version " + event.version())
-            + " "
-            + event.fields());
+    loop.mix(event.chunk().map(ChunkHandle::value).orElse(0L));
+    loop.mix(event.version());
+    loop.remember(
+        () ->
+            event.recorder()
+                + " says "
+                + event.kind()
+                + event.subject().map(subject -> " " + subject).orElse("")
+                + event.chunk().map(chunk -> " chunk " + chunk).orElse("")
+                + (event.version() == 0 ? "" : " version " + event.version())
+                + " "
+                + event.fields());
   }
 
   private void diskOperation(ChunkNode node) {

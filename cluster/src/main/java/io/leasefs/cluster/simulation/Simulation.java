@@ -45,8 +45,10 @@ public final class Simulation {
     Map<String, SimulatedWorld.ChunkNode> nodes = new LinkedHashMap<>();
     world.chunkNodes().forEach(node -> nodes.put(node.host().name(), node));
     loop.onStep(
-        host -> {
-          SimulatedWorld.ChunkNode node = nodes.get(host.name());
+        (host, what) -> {
+          // Leases come and are renewed in tasks of the session alone.
+          SimulatedWorld.ChunkNode node =
+              what.equals(SimulatedWorld.SESSION) ? nodes.get(host.name()) : null;
           if (node != null) {
             world.checks().stepped(node.id());
           }

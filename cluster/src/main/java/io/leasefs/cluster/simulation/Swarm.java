@@ -98,7 +98,7 @@ record Swarm(
         random.nextBoolean() ? 0 : random.nextDouble() * 0.05,
         random.nextInt(3) > 0 ? MILLI / 2 : (1 + random.nextInt(60)) * MILLI,
         random.nextInt(5) == 0 ? 100 * MILLI : 2 * MILLI,
-        random.nextBoolean() ? 1 << 16 : 1 << 12,
+        random.nextInt(4) == 0 ? 1 << 16 : 1 << 12,
         random.nextBoolean(),
         durability == Durability.SYNCED ? chunkServers : 1);
   }

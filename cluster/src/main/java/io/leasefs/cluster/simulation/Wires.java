@@ -233,7 +233,9 @@ final class Wires {
             ? failure.getCause()
             : failure;
     if (cause instanceof LeaseFsException known && known.code() != ErrorCode.INTERNAL) {
-      loop.note(at + " answers " + what + " with " + known.code() + ": " + known.getMessage());
+      loop.mix(known.code().name().hashCode());
+      loop.remember(
+          () -> at + " answers " + what + " with " + known.code() + ": " + known.getMessage());
       return new LeaseFsException(known.code(), String.valueOf(known.getMessage()), known.hint());
     }
     loop.violated("BUG", at + " answered " + what + " with " + cause);

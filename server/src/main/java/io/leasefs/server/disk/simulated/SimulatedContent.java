@@ -1,44 +1,48 @@
 package io.leasefs.server.disk.simulated;
 
+import java.nio.ByteBuffer;
 import java.util.Arrays;
-import java.util.Map;
+import java.util.BitSet;
 import java.util.Random;
-import java.util.TreeMap;
 
 /**
  * The bytes of one simulated file, twice: as the kernel has them, and as the platter would give
- * them back after a power cut. Kept in sectors; a sector is either old or new, never mixed.
+ * them back after a power cut. A sector is either old or new, never mixed.
  *
  * <p>Not thread-safe: the disk's lock guards it.
  */
 final class SimulatedContent {
   static final int SECTOR = 512;
 
-  private static final byte[] ZEROS = new byte[SECTOR];
+  private static final int FIRST_SECTORS = 8;
 
-  /** Sectors as the kernel has them; absent: zeros. */
-  private final TreeMap<Long, byte[]> current;
+  /** Whole sectors as the kernel has them; zeros beyond the length. */
+  private byte[] current;
 
-  /** What the platter has, only where it differs; zeros where it has nothing. */
-  private final TreeMap<Long, byte[]> old;
+  /** What the platter has, as long as the other; counts only where they differ. */
+  private byte[] platter;
+
+  /** Sectors in which the platter may differ. */
+  private final BitSet old;
 
   /** Sectors that the next force makes durable. After a failed force it forgets them. */
-  private final TreeMap<Long, Boolean> dirty = new TreeMap<>();
+  private final BitSet dirty;
 
   private long length;
   private long oldLength;
 
   SimulatedContent() {
-    current = new TreeMap<>();
-    old = new TreeMap<>();
+    current = new byte[FIRST_SECTORS * SECTOR];
+    platter = new byte[FIRST_SECTORS * SECTOR];
+    old = new BitSet();
+    dirty = new BitSet();
   }
 
   private SimulatedContent(SimulatedContent that) {
-    current = new TreeMap<>();
-    old = new TreeMap<>();
-    that.current.forEach((sector, bytes) -> current.put(sector, bytes.clone()));
-    that.old.forEach((sector, bytes) -> old.put(sector, bytes.clone()));
-    dirty.putAll(that.dirty);
+    current = that.current.clone();
+    platter = that.platter.clone();
+    old = (BitSet) that.old.clone();
+    dirty = (BitSet) that.dirty.clone();
     length = that.length;
     oldLength = that.oldLength;
   }
@@ -51,27 +55,25 @@ final class SimulatedContent {
     return length;
   }
 
-  void read(long position, byte[] target, int offset, int count) {
-    int done = 0;
-    while (done < count) {
-      long at = position + done;
-      int within = (int) (at % SECTOR);
-      int part = Math.min(SECTOR - within, count - done);
-      byte[] sector = current.getOrDefault(at / SECTOR, ZEROS);
-      System.arraycopy(sector, within, target, offset + done, part);
-      done += part;
+  /** Puts {@code count} bytes into the target; zeros where there is nothing. */
+  void read(long position, ByteBuffer target, int count) {
+    int there = (int) Math.max(0, Math.min(count, current.length - position));
+    if (there > 0) {
+      target.put(current, (int) position, there);
+    }
+    if (there < count) {
+      target.put(new byte[count - there]);
     }
   }
 
-  void write(long position, byte[] source, int offset, int count) {
-    int done = 0;
-    while (done < count) {
-      long at = position + done;
-      int within = (int) (at % SECTOR);
-      int part = Math.min(SECTOR - within, count - done);
-      System.arraycopy(source, offset + done, changing(at / SECTOR), within, part);
-      done += part;
+  /** Takes {@code count} bytes from the source. */
+  void write(long position, ByteBuffer source, int count) {
+    if (count == 0) {
+      length = Math.max(length, position);
+      return;
     }
+    change(position, position + count);
+    source.get(current, (int) position, count);
     length = Math.max(length, position + count);
   }
 
@@ -79,45 +81,45 @@ final class SimulatedContent {
     if (newLength >= length) {
       return;
     }
-    if (newLength % SECTOR != 0) {
-      byte[] last = changing(newLength / SECTOR);
-      Arrays.fill(last, (int) (newLength % SECTOR), SECTOR, (byte) 0);
-    }
-    long firstGone = (newLength + SECTOR - 1) / SECTOR;
-    for (long sector : current.tailMap(firstGone, true).keySet().toArray(new Long[0])) {
-      var _ = changing(sector);
-      current.remove(sector);
+    if (newLength < current.length) {
+      int end = (int) Math.min(current.length, sectorEnd(length));
+      change(newLength, end);
+      Arrays.fill(current, (int) newLength, end, (byte) 0);
     }
     length = newLength;
   }
 
-  /** The kernel's sector, its platter's content remembered. */
-  private byte[] changing(long sector) {
-    byte[] bytes = current.get(sector);
-    if (!old.containsKey(sector)) {
-      old.put(sector, bytes == null ? new byte[SECTOR] : bytes.clone());
+  private static long sectorEnd(long position) {
+    return (position + SECTOR - 1) / SECTOR * SECTOR;
+  }
+
+  /** The sectors of a range are about to change; the platter's content is remembered. */
+  private void change(long from, long to) {
+    if (to > current.length) {
+      long capacity = Math.max(2L * current.length, sectorEnd(to));
+      current = Arrays.copyOf(current, Math.toIntExact(capacity));
+      platter = Arrays.copyOf(platter, Math.toIntExact(capacity));
     }
-    dirty.put(sector, true);
-    if (bytes == null) {
-      bytes = new byte[SECTOR];
-      current.put(sector, bytes);
+    int first = (int) (from / SECTOR);
+    int end = (int) (sectorEnd(to) / SECTOR);
+    for (int sector = old.nextClearBit(first); sector < end; sector = old.nextClearBit(sector)) {
+      System.arraycopy(current, sector * SECTOR, platter, sector * SECTOR, SECTOR);
+      old.set(sector);
     }
-    return bytes;
+    dirty.set(first, end);
   }
 
   void force() {
     oldLength = length;
-    for (long sector : dirty.keySet()) {
-      old.remove(sector);
-    }
+    old.andNot(dirty);
     dirty.clear();
   }
 
   /** A failed force: some sectors made it, and no later force will try the others again. */
   void failForce(Random random) {
-    for (long sector : dirty.keySet()) {
+    for (int sector = dirty.nextSetBit(0); sector >= 0; sector = dirty.nextSetBit(sector + 1)) {
       if (random.nextBoolean()) {
-        old.remove(sector);
+        old.clear(sector);
       }
     }
     dirty.clear();
@@ -131,29 +133,23 @@ final class SimulatedContent {
     int sectorsInGrain = grainBytes / SECTOR;
     long lastGrain = -1;
     boolean keep = false;
-    for (Map.Entry<Long, byte[]> sector : old.entrySet()) {
-      long grain = sector.getKey() / sectorsInGrain;
+    for (int sector = old.nextSetBit(0); sector >= 0; sector = old.nextSetBit(sector + 1)) {
+      long grain = sector / sectorsInGrain;
       if (grain != lastGrain) {
         keep = random.nextDouble() < keepChance;
         lastGrain = grain;
       }
       if (!keep) {
-        current.put(sector.getKey(), sector.getValue().clone());
+        System.arraycopy(platter, sector * SECTOR, current, sector * SECTOR, SECTOR);
       }
     }
     boolean keepLength = random.nextDouble() < keepChance;
     length = keepLength ? length : oldLength;
-    cutBeyondLength();
-    settle();
-  }
-
-  /** What lies beyond the end must read as zeros when the file grows again. */
-  private void cutBeyondLength() {
-    current.tailMap((length + SECTOR - 1) / SECTOR, true).clear();
-    byte[] last = length % SECTOR == 0 ? null : current.get(length / SECTOR);
-    if (last != null) {
-      Arrays.fill(last, (int) (length % SECTOR), SECTOR, (byte) 0);
+    // what lies beyond the end must read as zeros when the file grows again
+    if (length < current.length) {
+      Arrays.fill(current, (int) length, current.length, (byte) 0);
     }
+    settle();
   }
 
   /** What there is now is what there is on the platter. */
@@ -164,11 +160,10 @@ final class SimulatedContent {
   }
 
   void flipBit(long position, int bit) {
-    byte[] sector = current.computeIfAbsent(position / SECTOR, _ -> new byte[SECTOR]);
-    sector[(int) (position % SECTOR)] ^= (byte) (1 << bit);
-    byte[] before = old.get(position / SECTOR);
-    if (before != null) {
-      before[(int) (position % SECTOR)] ^= (byte) (1 << bit);
+    if (position >= current.length) {
+      throw new IllegalArgumentException("nothing was ever written at " + position);
     }
+    current[(int) position] ^= (byte) (1 << bit);
+    platter[(int) position] ^= (byte) (1 << bit);
   }
 }

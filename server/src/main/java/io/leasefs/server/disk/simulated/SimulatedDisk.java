@@ -198,7 +198,7 @@ public final class SimulatedDisk implements Disk {
   public synchronized byte[] bytes(String name) throws IOException {
     SimulatedContent content = content(name);
     byte[] bytes = new byte[(int) content.length()];
-    content.read(0, bytes, 0, bytes.length);
+    content.read(0, ByteBuffer.wrap(bytes), bytes.length);
     return bytes;
   }
 
@@ -433,9 +433,7 @@ public final class SimulatedDisk implements Disk {
         if (count <= 0) {
           return target.hasRemaining() ? -1 : 0;
         }
-        byte[] bytes = new byte[count];
-        content.read(position, bytes, 0, count);
-        target.put(bytes);
+        content.read(position, target, count);
         return count;
       }
     }
@@ -445,22 +443,24 @@ public final class SimulatedDisk implements Disk {
       hook.before(Operation.WRITE, name);
       synchronized (SimulatedDisk.this) {
         checkOpen("write");
-        byte[] bytes = new byte[source.remaining()];
-        source.get(bytes);
+        int end = source.limit();
         boolean dies = diesNow();
-        int count = dies ? random.nextInt(bytes.length + 1) : bytes.length;
+        int count = dies ? random.nextInt(source.remaining() + 1) : source.remaining();
         if (writesToLose > 0 && name.contains(writesToLosePart)) {
           writesToLose--;
+          source.position(end);
           return;
         }
         long growth = Math.max(0, position + count - content.length());
         long free = totalBytes - usedBytes();
         if (growth > free) {
           int fits = (int) Math.max(0, count - (growth - Math.max(0, free)));
-          content.write(position, bytes, 0, fits);
+          content.write(position, source, fits);
+          source.position(end);
           throw new DiskFullException("write " + name + ": No space left on device");
         }
-        content.write(position, bytes, 0, count);
+        content.write(position, source, count);
+        source.position(end);
         if (dies) {
           throw new IOException("write " + name + ": the process is dead");
         }
