@@ -9,8 +9,14 @@ import io.leasefs.cluster.simulation.Outcome;
 import io.leasefs.cluster.simulation.Simulation;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
+import java.util.ArrayDeque;
 import java.util.Locale;
 import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -29,9 +35,13 @@ import picocli.CommandLine.Option;
       "",
       "Examples:",
       "  leasefs simulate --seeds 1..100",
-      "  leasefs simulate --seed 17 --trace    # every event"
+      "  leasefs simulate --seed 17 --trace    # every event",
+      "  leasefs simulate --seeds 1..10000 --jobs 2 --failed-only"
     })
 public final class SimulateVerb extends Verb {
+  /** Runs begun before the oldest is printed, for each of those side by side. */
+  private static final int AHEAD = 4;
+
   private static final Pattern RANGE = Pattern.compile("(\\d{1,18})\\.\\.(\\d{1,18})");
 
   @Option(names = "--seed", paramLabel = "N", description = "Run this seed. Default: 1.")
@@ -39,6 +49,15 @@ public final class SimulateVerb extends Verb {
 
   @Option(names = "--seeds", paramLabel = "A..B", description = "Run all of these.")
   private @Nullable String seeds;
+
+  @Option(
+      names = "--jobs",
+      paramLabel = "N",
+      description = "Run so many seeds side by side. Default: 1.")
+  private int jobs = 1;
+
+  @Option(names = "--failed-only", description = "Print no seed that passes.")
+  private boolean failedOnly;
 
   @Override
   protected int run() {
@@ -57,17 +76,50 @@ public final class SimulateVerb extends Verb {
       first = Long.parseLong(range.group(1));
       last = Long.parseLong(range.group(2));
     }
+    if (jobs < 1) {
+      throw new LeaseFsException(ErrorCode.INVALID_ARGUMENT, "--jobs " + jobs + " is below 1");
+    }
     Sum sum = new Sum();
-    for (long each = first; each <= last; each++) {
-      Outcome outcome =
-          trace() ? Simulation.run(each, line -> out().line(line)) : Simulation.run(each);
-      sum.add(outcome);
-      print(outcome);
+    if (trace() || jobs == 1) {
+      for (long each = first; each <= last; each++) {
+        Outcome outcome =
+            trace() ? Simulation.run(each, line -> out().line(line)) : Simulation.run(each);
+        take(sum, outcome);
+      }
+    } else {
+      sideBySide(first, last, sum);
     }
     if (last > first) {
       out().event(sum.json(), sum.text());
     }
     return sum.failed == 0 ? ExitCode.DONE : ExitCode.CHECK_FAILED;
+  }
+
+  /** What is printed, and its order, does not depend on how many run at once. */
+  private void sideBySide(long first, long last, Sum sum) {
+    try (ExecutorService workers = Executors.newFixedThreadPool(jobs)) {
+      ArrayDeque<Future<Outcome>> running = new ArrayDeque<>();
+      long next = first;
+      while (next <= last || !running.isEmpty()) {
+        while (next <= last && running.size() < AHEAD * jobs) {
+          long each = next++;
+          running.addLast(workers.submit(() -> Simulation.run(each)));
+        }
+        take(sum, running.removeFirst().get());
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new LeaseFsException(ErrorCode.OUTCOME_UNKNOWN, "interrupted");
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e.getCause());
+    }
+  }
+
+  private void take(Sum sum, Outcome outcome) {
+    sum.add(outcome);
+    if (!failedOnly || !outcome.passed()) {
+      print(outcome);
+    }
   }
 
   private void print(Outcome outcome) {
@@ -104,7 +156,8 @@ public final class SimulateVerb extends Verb {
                 "unknown", outcome.unknown(),
                 "grants", outcome.grants(),
                 "tenures", outcome.tenures(),
-                "faults", outcome.faults(),
+                "failovers", outcome.failovers(),
+                "faults", outcome.faultsByKind(),
                 "invariant",
                     outcome.violation().map(violation -> violation.invariant()).orElse(null),
                 "message", outcome.violation().map(violation -> violation.message()).orElse(null)),
@@ -118,8 +171,9 @@ public final class SimulateVerb extends Verb {
     private long failed;
     private long events;
     private long acknowledged;
-    private long faults;
     private long grants;
+    private long failovers;
+    private final Map<String, Integer> faults = new TreeMap<>();
     private long digest;
 
     void add(Outcome outcome) {
@@ -127,8 +181,9 @@ public final class SimulateVerb extends Verb {
       failed += outcome.passed() ? 0 : 1;
       events += outcome.events();
       acknowledged += outcome.acknowledged();
-      faults += outcome.faults();
       grants += outcome.grants();
+      failovers += outcome.failovers();
+      outcome.faultsByKind().forEach((kind, count) -> faults.merge(kind, count, Integer::sum));
       digest = 31 * digest + outcome.digest();
     }
 
@@ -138,15 +193,19 @@ public final class SimulateVerb extends Verb {
           "failed", failed,
           "events", events,
           "acknowledged", acknowledged,
-          "faults", faults,
           "grants", grants,
+          "failovers", failovers,
+          "faults", faults,
           "digest", String.format("%016x", digest));
     }
 
     String text() {
+      StringBuilder kinds = new StringBuilder();
+      faults.forEach((kind, count) -> kinds.append(' ').append(kind).append('=').append(count));
       return String.format(
-          "%d runs, %d failed; events %d acknowledged %d faults %d grants %d digest %016x",
-          runs, failed, events, acknowledged, faults, grants, digest);
+          "%d runs, %d failed; events %d acknowledged %d grants %d failovers %d digest %016x"
+              + "%nfaults:%s",
+          runs, failed, events, acknowledged, grants, failovers, digest, kinds);
     }
   }
 }

@@ -38,8 +38,10 @@ final class Checks implements Watch {
   private final Map<CopyName, Promise> promises = new LinkedHashMap<>();
   private final Map<ServerId, Long> incarnations = new TreeMap<>();
   private final Map<Version, ServerId> primaries = new LinkedHashMap<>();
+  private final Map<ChunkHandle, ServerId> newest = new TreeMap<>();
   private long highestTerm;
   private long grants;
+  private long failovers;
 
   Checks(EventLoop loop) {
     this.loop = loop;
@@ -48,6 +50,11 @@ final class Checks implements Watch {
   /** How many leases were granted. */
   long grants() {
     return grants;
+  }
+
+  /** How often a chunk's lease went to another server. */
+  long failovers() {
+    return failovers;
   }
 
   void started(ServerId id, ChunkServer server) {
@@ -102,6 +109,9 @@ final class Checks implements Watch {
       List<Member> before = chains.putIfAbsent(version, members);
       if (before == null) {
         grants++;
+        ServerId primary = members.getFirst().server();
+        ServerId last = newest.put(grant.handle(), primary);
+        failovers += last == null || last.equals(primary) ? 0 : 1;
         loop.note("GRANT chunk " + grant.handle() + " version " + grant.version() + " " + members);
       } else if (!before.equals(members)) {
         loop.violated("I4", version + " was granted to " + before + " and to " + members);

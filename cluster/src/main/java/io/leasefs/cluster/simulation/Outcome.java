@@ -1,7 +1,10 @@
 package io.leasefs.cluster.simulation;
 
+import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 
 /**
  * What one run was.
@@ -14,7 +17,8 @@ import java.util.Optional;
  * @param unknown records whose outcome the client never learnt
  * @param grants leases granted
  * @param tenures versions of chunks under which something was acknowledged
- * @param faults how many faults there were, of all kinds
+ * @param failovers leases that went from one server to another
+ * @param faultsByKind how many faults there were, by kind
  * @param convergeNanos from the end of faults until all clients had written and closed
  * @param violation what must not have been, if anything
  * @param newest the last that happened, where something was violated
@@ -29,13 +33,20 @@ public record Outcome(
     long unknown,
     long grants,
     long tenures,
-    long faults,
+    long failovers,
+    Map<String, Integer> faultsByKind,
     long convergeNanos,
     Optional<Violation> violation,
     List<String> newest,
     String drawn) {
   public Outcome {
     newest = List.copyOf(newest);
+    faultsByKind = Collections.unmodifiableMap(new TreeMap<>(faultsByKind));
+  }
+
+  /** How many faults there were, of all kinds. */
+  public long faults() {
+    return faultsByKind.values().stream().mapToLong(Integer::longValue).sum();
   }
 
   public boolean passed() {

@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -216,6 +217,8 @@ public final class Simulation {
             + world.wires().messages()
             + " faults="
             + chaos.done());
+    Map<String, Integer> faults = new TreeMap<>();
+    chaos.done().forEach((kind, count) -> faults.put(kind.name(), count));
     Optional<Violation> violation = Optional.ofNullable(loop.violation());
     return new Outcome(
         seed,
@@ -226,7 +229,8 @@ public final class Simulation {
         book.unknown(),
         world.checks().grants(),
         world.checks().tenures(),
-        chaos.done().values().stream().mapToInt(Integer::intValue).sum(),
+        world.checks().failovers(),
+        faults,
         converged,
         violation,
         violation.isPresent() ? loop.newest() : List.of(),
