@@ -497,7 +497,7 @@ public final class SessionCore {
       }
       case OK, NEED_FULL_REPORT, UNKNOWN_SESSION, STALE_INCARNATION -> {
         HeldLeases.Outcome outcome = known.receive(response);
-        over(outcome.over(), response.status() == Heartbeat.Status.OK ? "revoked" : "session over");
+        over(outcome.over(), outcome.sessionLost() ? "session over" : "revoked");
         if (outcome.sessionLost()) {
           sessionGone(response.status());
         } else if (outcome.accepted()) {

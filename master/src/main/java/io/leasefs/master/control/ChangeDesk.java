@@ -377,7 +377,11 @@ final class ChangeDesk {
               && entry.lease().isPresent()
               && entry.lease().get().session().equals(session)
               && entry.lease().get().version() == name.version();
-      if (!logged || soft.leases.isGivenBack(name)) {
+      if (!logged) {
+        soft.leases.gone(session, name);
+        continue;
+      }
+      if (soft.leases.isGivenBack(name)) {
         continue;
       }
       soft.leases.givenBack(session, name);
@@ -512,13 +516,16 @@ final class ChangeDesk {
       syncMoving(entry);
       step(entry);
       adoptReportedSeal(entry);
+      if (entry.learners().isEmpty()) {
+        soft.outbox.replace(chunk, Outbox.Slot.COPY, Map.of());
+      }
     }
     changed.accept(chunk);
     pumpWanted();
   }
 
   private void forget(ChunkHandle chunk) {
-    dropLease(known.remove(chunk), chunk);
+    dropLease(known.remove(chunk), chunk, true);
     moving.remove(chunk);
     waiting.remove(chunk);
     wanted.remove(chunk);
@@ -540,7 +547,7 @@ final class ChangeDesk {
       if (now == null && entry.seal().isPresent() && !byPredecessor) {
         endedBySeal(entry, before, entry.seal().get());
       }
-      dropLease(known.remove(chunk), chunk);
+      dropLease(known.remove(chunk), chunk, entry.seal().isPresent());
       soft.outbox.replace(chunk, Outbox.Slot.HOLDER, Map.of());
       before = null;
     }
@@ -580,9 +587,14 @@ final class ChangeDesk {
     }
   }
 
-  private void dropLease(@Nullable Lease lease, ChunkHandle chunk) {
+  private void dropLease(@Nullable Lease lease, ChunkHandle chunk, boolean sealed) {
     if (lease != null) {
-      soft.leases.gone(lease.session(), new LeaseName(chunk, lease.version()));
+      if (sealed) {
+        soft.leases.sealed(
+            new LeaseTable.Lease(chunk, lease.version(), lease.token(), lease.session()));
+      } else {
+        soft.leases.gone(lease.session(), new LeaseName(chunk, lease.version()));
+      }
       soft.leaseCounts.merge(lease.server(), -1, Integer::sum);
     }
   }

@@ -50,8 +50,11 @@ final class HeartbeatDesk {
     boolean open = true;
     @Nullable Request newest;
 
-    /** Sequence of the newest request that a barrier backs. */
-    long backed = -1;
+    /**
+     * The newest request that a barrier backs: what is answered. Under load {@link #newest} is
+     * ahead of it all the time, and shows best what the server has.
+     */
+    @Nullable Request backed;
 
     Stream(Consumer<Response> responses, Consumer<String> broken) {
       this.responses = responses;
@@ -96,7 +99,7 @@ final class HeartbeatDesk {
     nextBarrierNanos = Long.MIN_VALUE;
     for (Stream stream : streams.values()) {
       stream.newest = null;
-      stream.backed = -1;
+      stream.backed = null;
     }
   }
 
@@ -264,10 +267,10 @@ final class HeartbeatDesk {
     nextBarrierNanos = soft.clock.nanos() + BARRIER_PAUSE_NANOS;
     barrierInFlight = true;
     barrierWanted = false;
-    Map<Stream, Long> backs = new LinkedHashMap<>();
+    Map<Stream, Request> backs = new LinkedHashMap<>();
     for (Stream stream : streams.values()) {
-      if (stream.newest != null && stream.newest.sequence() > stream.backed) {
-        backs.put(stream, stream.newest.sequence());
+      if (stream.newest != null && !stream.newest.equals(stream.backed)) {
+        backs.put(stream, stream.newest);
       }
     }
     soft.afterBarrier(
@@ -280,8 +283,8 @@ final class HeartbeatDesk {
         });
   }
 
-  private void backed(Stream stream, long sequence) {
-    stream.backed = Math.max(stream.backed, sequence);
+  private void backed(Stream stream, Request request) {
+    stream.backed = request;
     answer(stream);
   }
 
@@ -296,7 +299,7 @@ final class HeartbeatDesk {
       Stream stream = one.getValue();
       Request newest = stream.newest;
       if (newest != null
-          && stream.backed >= newest.sequence()
+          && stream.backed != null
           && (soft.outbox.hasNews(one.getKey()) || soft.leases.hasUnsent(newest.session()))) {
         answer(stream);
       }
@@ -309,16 +312,27 @@ final class HeartbeatDesk {
       Stream stream = one.getValue();
       Request newest = stream.newest;
       if (newest != null
-          && stream.backed >= newest.sequence()
+          && stream.backed != null
           && (!soft.outbox.isEmpty(one.getKey()) || soft.leases.hasNews(newest.session()))) {
         answer(stream);
       }
     }
   }
 
+  /**
+   * Answers the newest request that a barrier backs with all that is known by now: a renewal counts
+   * from that request, and what the server holds is seen in the newest one. Answering only the
+   * newest would renew nothing as long as requests come faster than barriers.
+   */
   private void answer(Stream stream) {
     Request request = stream.newest;
-    if (request == null || !stream.open || !soft.leases.knows(request.session())) {
+    Request backed = stream.backed;
+    if (request == null
+        || backed == null
+        || !stream.open
+        || !backed.session().equals(request.session())
+        || backed.incarnation() != request.incarnation()
+        || !soft.leases.knows(request.session())) {
       return;
     }
     SessionId session = request.session();
@@ -326,8 +340,7 @@ final class HeartbeatDesk {
     if (server == null || soft.leases.isEnding(session)) {
       return;
     }
-    boolean renew = stream.backed >= request.sequence();
-    Answer answer = soft.leases.answer(session, request.heldDigest(), request.heldInFull(), renew);
+    Answer answer = soft.leases.answer(session, request.heldDigest(), request.heldInFull());
     boolean needFull = answer.needFull() || !server.reportedInFull();
     long now = soft.clock.nanos();
     List<Command> commands = soft.outbox.take(request.server(), now);
@@ -337,7 +350,7 @@ final class HeartbeatDesk {
             soft.role.term(),
             soft.settings.self(),
             ++responseNumber,
-            request.sequence(),
+            backed.sequence(),
             needFull ? Status.NEED_FULL_REPORT : Status.OK,
             Optional.empty(),
             answer.ttlNanos(),

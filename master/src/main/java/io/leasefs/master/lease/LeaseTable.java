@@ -271,6 +271,22 @@ public final class LeaseTable {
         name -> new Revocation(lease, byPredecessor ? (Long) session.endNanos : null));
   }
 
+  /**
+   * The log has ended this lease with its chunk, which is sealed: there is nothing to use it for.
+   * The holder hears so with its next response; were it left to find out, its digest would be
+   * unexplained until then, and it would get no renewal.
+   */
+  public void sealed(Lease lease) {
+    Session session = sessions.get(lease.session());
+    boolean told = givenBack.contains(lease.name());
+    gone(lease.session(), lease.name());
+    if (session != null && !told) {
+      Revocation revocation = new Revocation(lease, session.endNanos);
+      revocation.put = true; // no response is sent for this alone
+      session.revocations.put(lease.name(), revocation);
+    }
+  }
+
   /** The log has neither this lease nor its revocation any more. */
   public void gone(SessionId id, LeaseName name) {
     put.remove(name);
@@ -323,10 +339,8 @@ public final class LeaseTable {
    *
    * @param digest of the leases that the holder had when it sent the request
    * @param full all of them, where the request lists them
-   * @param renew false where the request is not (yet) backed by a barrier
    */
-  public Answer answer(
-      SessionId id, long digest, Optional<? extends Collection<HeldLease>> full, boolean renew) {
+  public Answer answer(SessionId id, long digest, Optional<? extends Collection<HeldLease>> full) {
     Session session = known(id);
     List<LeaseName> revocations = new ArrayList<>();
     boolean explained;
@@ -351,7 +365,7 @@ public final class LeaseTable {
         grants.add(grant.lease);
       }
     }
-    boolean renewed = renew && explained && !session.ending;
+    boolean renewed = explained && !session.ending;
     return new Answer(renewed ? session.ttlNanos : 0, grants, revocations, !explained);
   }
 

@@ -233,6 +233,47 @@ class ControlLoopTest {
   }
 
   @Test
+  void requestsThatComeFasterThanBarriersAreRenewedAllTheSame() {
+    World world = World.with("cs1", "cs2", "cs3");
+    FakeServer server = world.server("cs1");
+    world.pass(SECOND);
+    world.log.alone = false;
+
+    for (int i = 0; i < 200; i++) {
+      server.send();
+      world.pass(60 * MILLIS); // its barrier has begun
+      server.send();
+      world.settle();
+      world.log.endBarriers();
+      world.settle();
+    }
+
+    assertThat(server.validUntil).isGreaterThan(world.now);
+    assertThat(server.responses.get(server.responses.size() - 1).answersSequence())
+        .isLessThan(server.beat);
+  }
+
+  @Test
+  void leaseOfASealedChunkIsTakenBackWithoutAFullReport() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer holder = primary(world, chunk);
+    holder.responses.clear();
+    OpenFile open = world.get(world.client.openForWrite(world.request(), FilePath.parse("/f"), 0));
+
+    world.get(
+        world.client.close(
+            world.request(), open.status().id(), open.openNumber(), Optional.empty(), false));
+    world.pass(75 * SECOND); // the first writer's session runs out: the last close
+
+    assertThat(world.chunk(chunk).seal()).isPresent();
+    assertThat(holder.holds(chunk)).isFalse();
+    assertThat(holder.responses)
+        .noneMatch(response -> response.status() == Heartbeat.Status.NEED_FULL_REPORT);
+  }
+
+  @Test
   void mastersOwnPauseEndsNobody() {
     World world = World.with("cs1", "cs2", "cs3");
     ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();

@@ -45,6 +45,7 @@ import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
 import io.leasefs.master.log.Operation;
 import io.leasefs.master.log.OperationLog;
+import io.leasefs.master.log.OperationResult;
 import io.leasefs.master.placement.SpreadPlacement;
 import io.leasefs.master.state.ChunkEntry;
 import io.leasefs.master.state.MetadataState;
@@ -258,16 +259,22 @@ final class World {
     public CompletableFuture<Committed> barrier() {
       CompletableFuture<Committed> done = new CompletableFuture<>();
       if (alone) {
-        done.complete(
-            new Committed(
-                index,
-                term,
-                new io.leasefs.master.log.OperationResult.Applied(
-                    io.leasefs.master.log.OperationResult.Done.DONE)));
+        done.complete(committedBarrier());
       } else {
         heldBarriers.add(done);
       }
       return done;
+    }
+
+    /** What was held back is good. */
+    void endBarriers() {
+      List<CompletableFuture<Committed>> held = List.copyOf(heldBarriers);
+      heldBarriers.clear();
+      held.forEach(barrier -> barrier.complete(committedBarrier()));
+    }
+
+    private Committed committedBarrier() {
+      return new Committed(index, term, new OperationResult.Applied(OperationResult.Done.DONE));
     }
 
     @Override

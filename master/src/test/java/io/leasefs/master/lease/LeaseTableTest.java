@@ -120,7 +120,7 @@ class LeaseTableTest {
     table.open(S, 10 * SECOND, 0);
     table.granted(C1);
 
-    Answer answer = table.answer(S, 12345, Optional.of(List.of(new HeldLease(D, 7, 3))), true);
+    Answer answer = table.answer(S, 12345, Optional.of(List.of(new HeldLease(D, 7, 3))));
 
     assertThat(answer.ttlNanos()).isPositive();
     assertThat(answer.grants()).containsExactly(C1);
@@ -128,10 +128,20 @@ class LeaseTableTest {
   }
 
   @Test
-  void requestWithoutABarrierRenewsNothing() {
+  void holderOfASealedChunksLeaseIsToldAndRenewedAllTheSame() {
     table.open(S, 10 * SECOND, 0);
+    table.granted(C1);
+    answer(digest(C1));
+    table.sealed(C1);
+    assertThat(table.hasUnsent(S)).isFalse();
 
-    assertThat(table.answer(S, 0, Optional.empty(), false).ttlNanos()).isZero();
+    Answer answer = answer(digest(C1));
+
+    assertThat(answer.ttlNanos()).isPositive();
+    assertThat(answer.revocations()).containsExactly(C1.name());
+    table.gone(S, C1.name()); // it has heard
+    assertThat(answer(0).revocations()).isEmpty();
+    assertThat(answer(0).ttlNanos()).isPositive();
   }
 
   @Test
@@ -237,7 +247,7 @@ class LeaseTableTest {
   }
 
   private Answer answer(long digest) {
-    return table.answer(S, digest, Optional.empty(), true);
+    return table.answer(S, digest, Optional.empty());
   }
 
   private static long digest(Lease... leases) {
