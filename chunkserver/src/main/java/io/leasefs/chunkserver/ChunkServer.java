@@ -4,6 +4,7 @@ import io.leasefs.chunkserver.copy.ChunkCopier;
 import io.leasefs.chunkserver.copy.CopyLanding;
 import io.leasefs.chunkserver.copy.CopySource;
 import io.leasefs.chunkserver.fault.Faults;
+import io.leasefs.chunkserver.fault.FaultyClients;
 import io.leasefs.chunkserver.fault.FaultyMasters;
 import io.leasefs.chunkserver.fault.FaultyPeers;
 import io.leasefs.chunkserver.pipeline.FlightBudget;
@@ -118,6 +119,7 @@ public final class ChunkServer implements ChunkApi {
   private final ReplicaTable table;
   private final Peers peers;
   private final FaultyPeers inboundFaults;
+  private final FaultyClients clientFaults;
   private final MasterSession session;
   private final ReadDesk reads;
   private final CopySource copies;
@@ -149,6 +151,7 @@ public final class ChunkServer implements ChunkApi {
     this.faults = faults;
     Faults injected = faults.orElseGet(Faults::new);
     inboundFaults = new FaultyPeers(edges.peers, injected);
+    clientFaults = new FaultyClients(injected, edges.payloads);
     frames = new FlightBudget(config.flightBytes());
     forwards = new FlightBudget(config.flightBytes());
     table = new ReplicaTable(config.name(), store.diskId(), new Opener(), edges.pool);
@@ -340,6 +343,12 @@ public final class ChunkServer implements ChunkApi {
 
   @Override
   public FrameStream mutate(Consumer<NamedAnswer> answers, Consumer<String> broken) {
+    return faults.isPresent()
+        ? clientFaults.frames(answers, broken, this::openStream)
+        : openStream(answers);
+  }
+
+  private FrameStream openStream(Consumer<NamedAnswer> answers) {
     return new ClientStream(table, frames, () -> joined && !stopping, answers);
   }
 
@@ -349,7 +358,9 @@ public final class ChunkServer implements ChunkApi {
       return CompletableFuture.failedFuture(
           new LeaseFsException(ErrorCode.STARTING, config.name() + " has not registered yet"));
     }
-    return reads.read(request, parts);
+    return faults.isPresent()
+        ? clientFaults.read(parts, sink -> reads.read(request, sink))
+        : reads.read(request, parts);
   }
 
   @Override
@@ -457,7 +468,7 @@ public final class ChunkServer implements ChunkApi {
   }
 
   @Override
-  public CompletableFuture<Void> fault(String command, List<String> arguments) {
+  public CompletableFuture<List<String>> fault(String command, List<String> arguments) {
     if (faults.isEmpty()) {
       return CompletableFuture.failedFuture(
           new LeaseFsException(
@@ -467,7 +478,7 @@ public final class ChunkServer implements ChunkApi {
     }
     try {
       faults.get().command(command, arguments);
-      return CompletableFuture.completedFuture(null);
+      return CompletableFuture.completedFuture(faults.get().list());
     } catch (LeaseFsException e) {
       return CompletableFuture.failedFuture(e);
     }

@@ -2,6 +2,7 @@ package io.leasefs.chunkserver;
 
 import io.leasefs.chunkserver.fault.Faults;
 import io.leasefs.chunkserver.fault.FaultyDisk;
+import io.leasefs.chunkserver.fault.Harm;
 import io.leasefs.chunkserver.session.ServerRecord;
 import io.leasefs.chunkserver.store.ChunkStore;
 import io.leasefs.common.config.Config;
@@ -26,6 +27,7 @@ import io.leasefs.server.events.EventLines;
 import io.leasefs.server.events.EventLog;
 import io.leasefs.server.start.Advertised;
 import io.leasefs.server.start.DataFolder;
+import io.leasefs.server.start.OwnProcess;
 import io.leasefs.server.start.ServerKeys;
 import io.leasefs.server.start.ServerProcess;
 import io.leasefs.server.threads.SecureChance;
@@ -100,7 +102,9 @@ public final class ChunkServerMain {
     Config config = process.config();
     ServerId name = new ServerId(config.get(NAME));
     Optional<Faults> faults =
-        config.get(ServerKeys.ALLOW_FAULTS) ? Optional.of(new Faults()) : Optional.empty();
+        config.get(ServerKeys.ALLOW_FAULTS)
+            ? Optional.of(new Faults(process.own().map(ToProcess::new)))
+            : Optional.empty();
 
     DataFolder folder =
         DataFolder.open(
@@ -275,6 +279,19 @@ public final class ChunkServerMain {
                 Thread.currentThread().interrupt();
               }
             });
+  }
+
+  /** Harms this process, on demand. */
+  private record ToProcess(OwnProcess process) implements Harm {
+    @Override
+    public void kill() {
+      process.kill();
+    }
+
+    @Override
+    public void freeze(long nanos) {
+      process.freeze(nanos);
+    }
   }
 
   /** Makes a disk slow, on demand. */

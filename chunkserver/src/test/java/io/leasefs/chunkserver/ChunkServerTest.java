@@ -1,8 +1,10 @@
 package io.leasefs.chunkserver;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasefs.chunkserver.fault.Faults;
+import io.leasefs.chunkserver.fault.Harm;
 import io.leasefs.chunkserver.session.ServerRecord;
 import io.leasefs.chunkserver.store.ChunkStore;
 import io.leasefs.common.api.ChunkApi;
@@ -645,6 +647,88 @@ class ChunkServerTest {
             time.passUntil(
                 () -> master.failedMembers.stream().anyMatch(f -> f.member().equals(CS2)), 1_500))
         .isTrue();
+  }
+
+  @Test
+  void cutClientsLoseFramesAnswersAndReadsUntilTheHealingBreaksTheirStreams() {
+    master.grant(CS1, grant(1, 0, CS1, CS2, CS3));
+    time.pass(20);
+    List<String> broken = new ArrayList<>();
+    ChunkApi.FrameStream client = server(CS1).mutate(answers::add, broken::add);
+    Frame first = append(1, "one;");
+    client.send(first);
+    assertThat(answerTo(first)).isInstanceOf(FrameAnswer.Applied.class);
+
+    assertThat(server(CS1).fault("cut", List.of("clients")).join())
+        .containsExactly("cut clients in", "cut clients out");
+    client.send(append(1, "lost;"));
+    CompletableFuture<ReadEnd> lostRead =
+        server(CS1)
+            .read(
+                new ChunkApi.ReadRequest(CHUNK, 1, Optional.empty(), 0, 100, ReadMode.STALE_OK),
+                part -> {
+                  throw new AssertionError("bytes got through");
+                });
+    time.pass(3_000);
+    assertThat(answers).hasSize(1);
+    assertThat(lostRead).isNotDone();
+    assertThat(broken).isEmpty();
+    assertThat(read(CS2, 1, ReadMode.DEFAULT)).isEqualTo("one;");
+
+    assertThat(server(CS1).fault("heal", List.of()).join()).isEmpty();
+    assertThat(broken).hasSize(1);
+    assertThat(lostRead).isCompletedExceptionally();
+    Frame after = append(1, "two;");
+    stream(CS1).send(after);
+    assertThat(answerTo(after)).isInstanceOf(FrameAnswer.Applied.class);
+    assertThat(read(CS3, 1, ReadMode.DEFAULT)).isEqualTo("one;two;");
+  }
+
+  @Test
+  void answerThatTheCutTookIsNotMadeUpForByLaterOnes() {
+    master.grant(CS1, grant(1, 0, CS1, CS2, CS3));
+    time.pass(20);
+    List<String> broken = new ArrayList<>();
+    ChunkApi.FrameStream client = server(CS1).mutate(answers::add, broken::add);
+    assertThat(server(CS1).fault("cut", List.of("clients", "out"))).isCompleted();
+    Frame applied = append(1, "one;");
+    client.send(applied);
+    time.pass(200);
+    assertThat(answers).isEmpty();
+    assertThat(server(CS1).fault("heal", List.of("clients"))).isCompleted();
+    assertThat(broken).hasSize(1);
+    stream(CS1).send(applied);
+    assertThat(answerTo(applied)).isInstanceOf(FrameAnswer.Applied.class);
+    assertThat(read(CS1, 1, ReadMode.DEFAULT)).isEqualTo("one;");
+  }
+
+  @Test
+  void killAndFreezeAreRefusedWhereTheProcessIsSharedAndPassedOnWhereItIsNot() {
+    assertThat(server(CS1).fault("kill", List.of()))
+        .failsWithin(Duration.ZERO)
+        .withThrowableThat()
+        .withMessageContaining("shares its process");
+    List<String> harm = new ArrayList<>();
+    Faults own =
+        new Faults(
+            Optional.of(
+                new Harm() {
+                  @Override
+                  public void kill() {
+                    harm.add("kill");
+                  }
+
+                  @Override
+                  public void freeze(long nanos) {
+                    harm.add("freeze " + nanos);
+                  }
+                }));
+    own.command("kill", List.of());
+    own.command("freeze", List.of("250"));
+    assertThat(harm).containsExactly("kill", "freeze 250000000");
+    assertThatThrownBy(() -> own.command("freeze", List.of("soon")))
+        .isInstanceOf(LeaseFsException.class)
+        .hasMessageContaining("milliseconds");
   }
 
   @Test

@@ -5,6 +5,7 @@ import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ServerId;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CopyOnWriteArraySet;
@@ -15,8 +16,9 @@ import java.util.concurrent.CopyOnWriteArraySet;
  * <p>Commands: {@code cut master|clients|NAME [in|out|both]} drops what comes from there, goes
  * there, or both; {@code heal [master|clients|NAME]} ends cuts, all of them and every other fault
  * where nothing is named; {@code slow-disk MILLIS} delays every write and fsync; {@code full-disk}
- * refuses writes. A stream that lost something while it was cut stays dead until the healing breaks
- * it, for no message may overtake a lost one.
+ * refuses writes; {@code kill} ends the process as SIGKILL does; {@code freeze MILLIS} has it stand
+ * still as a whole; {@code ls} does nothing. A stream that lost something while it was cut stays
+ * dead until the healing breaks it, for no message may overtake a lost one.
  */
 public final class Faults {
   /** The masters, as a party that can be cut off. */
@@ -36,8 +38,19 @@ public final class Faults {
   /** Told of every healing. */
   private final CopyOnWriteArraySet<Runnable> healings = new CopyOnWriteArraySet<>();
 
+  private final Optional<Harm> harm;
   private volatile long diskDelayNanos;
   private volatile boolean diskFull;
+
+  /** Of a server that shares its process with others: that one is not its to harm. */
+  public Faults() {
+    this(Optional.empty());
+  }
+
+  /** Of a server that may do this to its process. */
+  public Faults(Optional<Harm> harm) {
+    this.harm = harm;
+  }
 
   /** Carries out a command. Throws INVALID_ARGUMENT where it makes no sense. */
   public void command(String command, List<String> arguments) {
@@ -46,8 +59,21 @@ public final class Faults {
       case "heal" -> heal(arguments);
       case "slow-disk" -> diskDelayNanos = millis(arguments) * 1_000_000;
       case "full-disk" -> diskFull = true;
+      case "kill" -> harm().kill();
+      case "freeze" -> {
+        long forMillis = millis(arguments);
+        harm().freeze(forMillis * 1_000_000);
+      }
+      case "ls" -> {}
       default -> throw bad("unknown fault '" + command + "'");
     }
+  }
+
+  private Harm harm() {
+    return harm.orElseThrow(
+        () ->
+            new LeaseFsException(
+                ErrorCode.PERMISSION, "this server shares its process with others"));
   }
 
   private void cut(List<String> arguments) {
@@ -106,7 +132,8 @@ public final class Faults {
     return new LeaseFsException(
         ErrorCode.INVALID_ARGUMENT,
         "fault: " + what,
-        "cut master|clients|NAME [in|out|both], heal [NAME], slow-disk MILLIS, full-disk");
+        "cut master|clients|NAME [in|out|both], heal [NAME], slow-disk MILLIS, full-disk, kill,"
+            + " freeze MILLIS, ls");
   }
 
   synchronized boolean dropsFrom(String party) {

@@ -203,7 +203,7 @@ public final class FaultyPeers implements PeerConnector {
     }
 
     @Override
-    public CompletableFuture<Void> fault(String command, List<String> arguments) {
+    public CompletableFuture<List<String>> fault(String command, List<String> arguments) {
       return peer.fault(command, arguments);
     }
   }

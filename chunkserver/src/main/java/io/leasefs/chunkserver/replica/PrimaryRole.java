@@ -56,6 +56,9 @@ final class PrimaryRole {
   private long usedAt;
   private long lastAcknowledgedAt = NEVER;
 
+  /** When it gave the newest mutation its place. */
+  private long lastOrderedAt = NEVER;
+
   PrimaryRole(Replica replica, LeaseGrant grant, LeaseValidity lease) {
     this.replica = replica;
     this.grant = grant;
@@ -282,6 +285,7 @@ final class PrimaryRole {
   }
 
   private void append(Mutation mutation) {
+    lastOrderedAt = replica.now();
     replica.append(mutation, false, link != null, null);
     if (link != null) {
       link.forwardNewest();
@@ -321,8 +325,13 @@ final class PrimaryRole {
   void end() {
     if (!over) {
       over = true;
-      if (lastAcknowledgedAt != NEVER) {
-        replica.note(EventKind.HOLDER_LAST_ACKNOWLEDGEMENT, version(), lastAcknowledgedAt);
+      if (lastAcknowledgedAt != NEVER && lastOrderedAt != NEVER) {
+        // What it ordered in time may commit after its lease: a fact about journals, not an act of
+        // a primary. Its last act is no later than the last order.
+        replica.note(
+            EventKind.HOLDER_LAST_ACKNOWLEDGEMENT,
+            version(),
+            Math.min(lastAcknowledgedAt, lastOrderedAt));
       }
     }
   }

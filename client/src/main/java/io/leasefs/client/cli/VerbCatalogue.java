@@ -62,7 +62,7 @@ public final class VerbCatalogue {
     catalogue.ours(Group.LEASES, List.of("lease", "why"));
     catalogue.ours(
         Group.CLUSTER, List.of("status", "events", "node", "chunk", "fsck", "trash", "wait"));
-    catalogue.ours(Group.TOOLS, List.of("context", "config", "completion", "version"));
+    catalogue.ours(Group.TOOLS, List.of("context", "config", "fault", "completion", "version"));
     return catalogue;
   }
 

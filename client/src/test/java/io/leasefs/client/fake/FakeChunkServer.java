@@ -48,7 +48,7 @@ public class FakeChunkServer implements ChunkApi {
   }
 
   @Override
-  public CompletableFuture<Void> fault(String command, List<String> arguments) {
+  public CompletableFuture<List<String>> fault(String command, List<String> arguments) {
     return unexpected();
   }
 }

@@ -31,7 +31,9 @@ import picocli.CommandLine.Parameters;
     },
     footer = {
       "",
-      "Each runs on a cluster of its own, or with --here on the one in use if that allows faults.",
+      "Each runs on a cluster of its own, or with --here on the one in use if that allows faults:",
+      "there it writes to /demo, and nobody starts a killed server again. Servers of that cluster",
+      "must be on this machine: the verdict compares their clocks.",
       "Exit 0: nothing lost, doubled or out of order, never two primaries, gaps within bounds.",
       "Exit 10: not so.",
       "",

@@ -20,6 +20,7 @@ import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.lease.LeaseTerms;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkLayout;
+import io.leasefs.common.model.FileStatus;
 import io.leasefs.common.model.Location;
 import io.leasefs.common.model.ServerId;
 import java.io.IOException;
@@ -30,11 +31,13 @@ import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Random;
 import java.util.function.BiConsumer;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -66,7 +69,10 @@ public final class Demo {
   private static final int STAYING_CLIENTS = 2;
   private static final int TRIES_FOR_ONE_PRIMARY = 20;
   private static final int REAL_FILE_BYTES = 8 << 20;
-  private static final String REAL_FILE = "/demo/file";
+  private static final String FOLDER = "/demo";
+  private static final String REAL_FILE = FOLDER + "/file";
+  private static final Pattern OWN_FILES =
+      Pattern.compile(FOLDER + "/(file|appends|staying|try-[0-9]+)");
 
   private final Kind kind;
   private final DemoCluster cluster;
@@ -99,6 +105,7 @@ public final class Demo {
   }
 
   private Evidence runWith(LeaseTerms terms) throws IOException, InterruptedException {
+    cluster.check();
     var status = LeaseFs.join(client.admin().status());
     tell("cluster ready: 1 master, " + status.nodesLive() + " nodes");
     clearFolder();
@@ -123,7 +130,7 @@ public final class Demo {
       awaitAcknowledgements(appends, staying, System.nanoTime(), 2 * SECOND);
       String victim = victim(lease);
       long hit = System.nanoTime();
-      hit(story, victim);
+      hit(story, victim, terms);
       long limit = terms.grantorValidityNanos() + 2 * terms.heartbeatNanos();
       awaitAcknowledgements(appends, staying, hit + limit(terms), limit + 10 * SECOND);
       heal(story, victim, hit, terms);
@@ -162,7 +169,9 @@ public final class Demo {
   /** How long after the hit the next acknowledgements of every file are sure to be new ones. */
   private long limit(LeaseTerms terms) {
     return switch (kind) {
-      case FAILOVER, PARTITION_MASTER, PAUSE -> terms.heartbeatNanos();
+      case FAILOVER, PAUSE -> terms.heartbeatNanos();
+      // it goes on until its lease is over
+      case PARTITION_MASTER -> terms.grantorValidityNanos();
       case PARTITION_PEERS, SECONDARY_FROZEN -> 2 * LeaseTerms.WRITE_TIMEOUT_NANOS;
       case DRAIN, SECONDARY_KILLED -> SECOND;
     };
@@ -195,11 +204,21 @@ public final class Demo {
         newPrimary);
   }
 
+  /** Only what a demo has left there: the cluster may be in use. */
   private void clearFolder() {
-    if (client.find("/demo").isPresent()) {
-      client.delete("/demo", true, true);
+    if (client.find(FOLDER).isPresent()) {
+      for (Iterator<FileStatus> each = client.list(FOLDER); each.hasNext(); ) {
+        FileStatus there = each.next();
+        if (!OWN_FILES.matcher(there.path().toString()).matches()) {
+          throw new LeaseFsException(
+              ErrorCode.ALREADY_EXISTS,
+              there.path() + " is no demo's: nothing was done",
+              "demos write to " + FOLDER + ": move it away");
+        }
+      }
+      client.delete(FOLDER, true, true);
     }
-    var _ = client.mkdir("/demo", true, 0755);
+    var _ = client.mkdir(FOLDER, true, 0755);
   }
 
   private byte[] writeRealFile() throws IOException {
@@ -293,15 +312,19 @@ public final class Demo {
     return names;
   }
 
-  private void hit(Story story, String victim) {
+  private void hit(Story story, String victim, LeaseTerms terms) {
     switch (kind) {
       case FAILOVER, SECONDARY_KILLED -> {
         story.tell("SIGKILL " + victim);
         cluster.kill(victim);
       }
-      case PAUSE, SECONDARY_FROZEN -> {
+      case PAUSE -> {
         story.tell("SIGSTOP " + victim);
-        cluster.freeze(victim);
+        cluster.freeze(victim, terms.grantorValidityNanos() + SECOND);
+      }
+      case SECONDARY_FROZEN -> {
+        story.tell("SIGSTOP " + victim);
+        cluster.freeze(victim, limit(terms) + SECOND);
       }
       case PARTITION_MASTER -> {
         story.tell("cut " + victim + " off from the master");
@@ -326,13 +349,13 @@ public final class Demo {
       case PAUSE -> {
         long past = hit + terms.grantorValidityNanos() + SECOND - System.nanoTime();
         NANOSECONDS.sleep(Math.max(0, past));
-        story.tell("SIGCONT " + victim + ": its lease is over");
         cluster.thaw(victim);
+        story.tell("SIGCONT " + victim + ": its lease is over");
         NANOSECONDS.sleep(2 * SECOND); // what it still held back must be refused now
       }
       case SECONDARY_FROZEN -> {
-        story.tell("SIGCONT " + victim);
         cluster.thaw(victim);
+        story.tell("SIGCONT " + victim);
         NANOSECONDS.sleep(SECOND);
       }
       case PARTITION_MASTER, PARTITION_PEERS -> {

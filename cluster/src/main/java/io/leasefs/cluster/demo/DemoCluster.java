@@ -1,5 +1,6 @@
 package io.leasefs.cluster.demo;
 
+import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ClusterEvent;
 import io.leasefs.common.model.ServerAddress;
 import java.io.IOException;
@@ -9,13 +10,20 @@ import java.util.List;
 interface DemoCluster extends AutoCloseable {
   List<ServerAddress> masters();
 
+  /**
+   * Makes sure that harm can be done at all, before anything is written.
+   *
+   * @throws LeaseFsException PERMISSION where it cannot
+   */
+  void check();
+
   /** SIGKILL. */
   void kill(String server);
 
-  /** It stands still as a whole. */
-  void freeze(String server);
+  /** It stands still as a whole, at least this long. */
+  void freeze(String server, long nanos);
 
-  /** It goes on where it stood. */
+  /** It goes on where it stood, or has done so; at least the time of {@link #freeze} after that. */
   void thaw(String server);
 
   /** What every server recorded, the dead ones too. */

@@ -34,12 +34,17 @@ final class MiniDemoCluster implements DemoCluster {
   }
 
   @Override
+  public void check() {
+    // its processes are this one's children
+  }
+
+  @Override
   public void kill(String server) {
     server(server).kill();
   }
 
   @Override
-  public void freeze(String server) {
+  public void freeze(String server, long nanos) {
     server(server).freeze();
   }
 

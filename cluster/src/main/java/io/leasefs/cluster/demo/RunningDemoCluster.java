@@ -11,10 +11,13 @@ import io.leasefs.common.model.ServerAddress;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * A cluster that runs already and allows faults: its servers end or freeze themselves when told to.
@@ -23,6 +26,8 @@ import java.util.TreeMap;
  */
 final class RunningDemoCluster implements DemoCluster {
   private static final int EVENTS_PAGE = 10_000;
+  private static final long THAW_NANOS = 30_000_000_000L;
+  private static final long LOOK_NANOS = 100_000_000;
 
   private final List<ServerAddress> masters;
   private final Optional<Path> folder;
@@ -52,24 +57,72 @@ final class RunningDemoCluster implements DemoCluster {
   }
 
   @Override
+  public void check() {
+    for (NodeStatus node : LeaseFs.join(client.admin().nodes())) {
+      try {
+        List<String> on = LeaseFs.join(client.chunkServer(node.address()).fault("ls", List.of()));
+        if (!on.isEmpty()) {
+          throw new LeaseFsException(
+              ErrorCode.BUSY,
+              node.server() + " has faults already: " + String.join(", ", on),
+              "end them with 'leasefs fault heal'");
+        }
+      } catch (LeaseFsException e) {
+        if (!isSilence(e)) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  private static boolean isSilence(LeaseFsException e) {
+    return e.code() == ErrorCode.UNREACHABLE || e.code() == ErrorCode.TIMED_OUT;
+  }
+
+  @Override
   public void kill(String server) {
     fetch(server);
     LeaseFs.join(server(server).fault("kill", List.of()));
   }
 
   @Override
-  public void freeze(String server) {
-    fetch(server);
-    LeaseFs.join(server(server).fault("freeze", List.of()));
+  public void freeze(String server, long nanos) {
+    LeaseFs.join(server(server).fault("freeze", List.of(Long.toString(nanos / 1_000_000))));
   }
 
+  /** It thaws itself, for a frozen server hears nobody: waits until it answers again. */
   @Override
   public void thaw(String server) {
-    // it thaws itself: a frozen server hears nobody
+    long deadline = System.nanoTime() + THAW_NANOS;
+    while (true) {
+      try {
+        List<String> _ = LeaseFs.join(server(server).fault("ls", List.of()));
+        return;
+      } catch (LeaseFsException e) {
+        if (!isSilence(e) || System.nanoTime() - deadline > 0) {
+          throw e;
+        }
+        LockSupport.parkNanos(LOOK_NANOS);
+      }
+    }
   }
 
   private void fetch(String server) {
-    fetched.put(server, LeaseFs.join(server(server).events(0, EVENTS_PAGE)));
+    ChunkApi from = server(server);
+    List<ClusterEvent> all = new ArrayList<>();
+    List<ClusterEvent> page = LeaseFs.join(from.events(0, EVENTS_PAGE));
+    while (!page.isEmpty()) {
+      all.addAll(page);
+      page = LeaseFs.join(from.events(page.get(page.size() - 1).number(), EVENTS_PAGE));
+    }
+    fetched.merge(server, all, RunningDemoCluster::joined);
+  }
+
+  /** A server that came back counts its records anew: what it told before stays. */
+  private static List<ClusterEvent> joined(List<ClusterEvent> before, List<ClusterEvent> now) {
+    Set<ClusterEvent> all = new LinkedHashSet<>(before);
+    all.addAll(now);
+    return List.copyOf(all);
   }
 
   @Override
@@ -81,6 +134,9 @@ final class RunningDemoCluster implements DemoCluster {
       try {
         fetch(node.server().name());
       } catch (LeaseFsException e) {
+        if (!isSilence(e)) {
+          throw e;
+        }
         // gone: what was fetched before counts
       }
     }

@@ -285,7 +285,7 @@ final class FarChunkServer implements ChunkApi {
   }
 
   @Override
-  public CompletableFuture<Void> fault(String command, List<String> arguments) {
+  public CompletableFuture<List<String>> fault(String command, List<String> arguments) {
     return wires.call(
         from,
         address,

@@ -164,7 +164,8 @@ public interface ChunkApi {
   CompletableFuture<List<ClusterEvent>> events(long after, int limit);
 
   /**
-   * Injects or heals a fault; refused with PERMISSION unless the server was started to allow it.
+   * Injects or heals a fault, and tells which are on after that; {@code ls} only tells. Refused
+   * with PERMISSION unless the server was started to allow it.
    */
-  CompletableFuture<Void> fault(String command, List<String> arguments);
+  CompletableFuture<List<String>> fault(String command, List<String> arguments);
 }

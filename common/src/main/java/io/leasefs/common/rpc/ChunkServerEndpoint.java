@@ -10,10 +10,10 @@ import io.leasefs.common.model.ServerId;
 import io.leasefs.proto.v1.ChunkServiceGrpc;
 import io.leasefs.proto.v1.CopyHeaderProto;
 import io.leasefs.proto.v1.CopyRequestProto;
-import io.leasefs.proto.v1.Done;
 import io.leasefs.proto.v1.EventsRequest;
 import io.leasefs.proto.v1.EventsResponse;
 import io.leasefs.proto.v1.FaultRequest;
+import io.leasefs.proto.v1.FaultResponse;
 import io.leasefs.proto.v1.FrameHeaderProto;
 import io.leasefs.proto.v1.InspectRequest;
 import io.leasefs.proto.v1.IntroductionProto;
@@ -101,11 +101,11 @@ public final class ChunkServerEndpoint extends RpcService {
                                     .build()))
             .addMethod(
                 ChunkServiceGrpc.getFaultMethod(),
-                UnaryReply.<FaultRequest, Void, Done>handler(
+                UnaryReply.<FaultRequest, List<String>, FaultResponse>handler(
                     "Fault",
                     request ->
                         chunks.fault(request.getCommand(), List.copyOf(request.getArgumentsList())),
-                    nothing -> Done.getDefaultInstance()))
+                    on -> FaultResponse.newBuilder().addAllOn(on).build()))
             .build());
   }
 

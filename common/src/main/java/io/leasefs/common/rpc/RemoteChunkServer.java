@@ -11,7 +11,6 @@ import io.leasefs.common.model.ServerAddress;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.proto.v1.ChunkServiceGrpc;
 import io.leasefs.proto.v1.CopyHeaderProto;
-import io.leasefs.proto.v1.Done;
 import io.leasefs.proto.v1.EventsRequest;
 import io.leasefs.proto.v1.FaultRequest;
 import io.leasefs.proto.v1.FrameHeaderProto;
@@ -178,17 +177,11 @@ public final class RemoteChunkServer implements ChunkApi {
   }
 
   @Override
-  public CompletableFuture<Void> fault(String command, List<String> arguments) {
+  public CompletableFuture<List<String>> fault(String command, List<String> arguments) {
     return calls.unary(
         ChunkServiceGrpc.getFaultMethod(),
         FaultRequest.newBuilder().setCommand(command).addAllArguments(arguments).build(),
         0,
-        RemoteChunkServer::nothing);
-  }
-
-  // a Void is null by its type
-  @SuppressWarnings("NullAway")
-  private static Void nothing(Done done) {
-    return null;
+        response -> List.copyOf(response.getOnList()));
   }
 }

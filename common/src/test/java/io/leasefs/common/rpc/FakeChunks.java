@@ -131,7 +131,7 @@ class FakeChunks implements ChunkApi {
   }
 
   @Override
-  public CompletableFuture<Void> fault(String command, List<String> arguments) {
+  public CompletableFuture<List<String>> fault(String command, List<String> arguments) {
     throw new LeaseFsException(ErrorCode.PERMISSION, "no faults here");
   }
 }

@@ -209,6 +209,11 @@ public final class ServerProcess implements AutoCloseable {
     return Optional.ofNullable(halted);
   }
 
+  /** The process, for faults on demand; empty where other servers share it. */
+  public Optional<OwnProcess> own() {
+    return within ? Optional.empty() : Optional.of(new OwnProcess());
+  }
+
   /** Stops all parts in reverse order, as SIGTERM does. */
   @Override
   public void close() {
