@@ -21,13 +21,16 @@ import java.util.function.LongConsumer;
 final class Puts {
   private static final int PIECE = 1 << 20;
 
+  /** Who presses Ctrl-C does not wait for a cluster that does not answer. */
+  private static final long PATIENCE_MILLIS = 3_000;
+
   private final LeaseFs client;
   private final Set<AutoCloseable> underWay = new LinkedHashSet<>();
   private boolean ended;
 
   Puts(LeaseFs client) {
     this.client = client;
-    Runtime.getRuntime().addShutdownHook(new Thread(this::abortAll, "abort puts"));
+    Runtime.getRuntime().addShutdownHook(new Thread(this::abortInTime, "end puts"));
   }
 
   /** Writes the file whole or not at all. */
@@ -76,6 +79,18 @@ final class Puts {
 
   private synchronized void end(AutoCloseable put) {
     underWay.remove(put);
+  }
+
+  /** What is not removed in time goes with the end of the client's session. */
+  private void abortInTime() {
+    Thread aborting = new Thread(this::abortAll, "abort puts");
+    aborting.setDaemon(true);
+    aborting.start();
+    try {
+      aborting.join(PATIENCE_MILLIS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   private synchronized void abortAll() {
