@@ -39,6 +39,7 @@ public final class LeaseFsMain {
     catalogue.add(Group.SERVICES, "mini", "io.leasefs.cluster.cli.MiniVerb");
     catalogue.add(Group.TOOLS, "demo", "io.leasefs.cluster.cli.DemoVerb");
     catalogue.add(Group.TOOLS, "simulate", "io.leasefs.cluster.cli.SimulateVerb");
+    catalogue.add(Group.TOOLS, "torture", "io.leasefs.cluster.cli.TortureVerb");
     catalogue.add(Group.TOOLS, "bench", "io.leasefs.cluster.cli.BenchVerb");
     return new Cli(catalogue, streams);
   }

@@ -12,29 +12,21 @@ import io.leasefs.cluster.demo.Evidence.Copy;
 import io.leasefs.cluster.demo.Evidence.Facts;
 import io.leasefs.cluster.demo.Evidence.Found;
 import io.leasefs.common.api.AdminApi;
-import io.leasefs.common.api.ChunkApi;
-import io.leasefs.common.api.ChunkApi.ReadMode;
-import io.leasefs.common.api.ChunkApi.ReadRequest;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.lease.LeaseTerms;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkLayout;
 import io.leasefs.common.model.FileStatus;
-import io.leasefs.common.model.Location;
 import io.leasefs.common.model.ServerId;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HexFormat;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.Random;
 import java.util.function.BiConsumer;
 import java.util.regex.Pattern;
@@ -77,6 +69,7 @@ public final class Demo {
   private final Kind kind;
   private final DemoCluster cluster;
   private final LeaseFs client;
+  private final ReadBack back;
   private final BiConsumer<Double, String> lines;
   private final @Nullable Path file;
   private final long beganNanos = System.nanoTime();
@@ -91,6 +84,7 @@ public final class Demo {
     this.kind = kind;
     this.cluster = cluster;
     this.client = LeaseFs.connect(LeaseFsConfig.of(cluster.masters()));
+    this.back = new ReadBack(client);
     this.lines = lines;
     this.file = file;
   }
@@ -112,8 +106,9 @@ public final class Demo {
     byte[] content = writeRealFile();
     AdminApi.LeaseStatus lease = createFiles();
     String chunk = lease.chunk().toString();
-    Writers appends = new Writers(cluster.masters(), Evidence.APPENDS, APPEND_CLIENTS, true);
-    Writers staying = new Writers(cluster.masters(), Evidence.STAYING, STAYING_CLIENTS, false);
+    Writers appends = new Writers(cluster.masters(), Evidence.APPENDS, APPEND_CLIENTS, true, false);
+    Writers staying =
+        new Writers(cluster.masters(), Evidence.STAYING, STAYING_CLIENTS, false, false);
     try (Story story = new Story(client, chunk, beganNanos, lines)) {
       story.tell(
           "writing records to "
@@ -143,8 +138,8 @@ public final class Demo {
       }
       story.tell("reading everything back");
       compareRealFile(content);
-      List<Found> found = new ArrayList<>(readBack(Evidence.APPENDS));
-      found.addAll(readBack(Evidence.STAYING));
+      List<Found> found = new ArrayList<>(back.records(Evidence.APPENDS));
+      found.addAll(back.records(Evidence.STAYING));
       List<Copy> copies = new ArrayList<>(copies(Evidence.APPENDS));
       copies.addAll(copies(Evidence.STAYING));
       copies.addAll(copies(REAL_FILE));
@@ -390,79 +385,12 @@ public final class Demo {
     NANOSECONDS.sleep(SECOND);
   }
 
-  private List<Found> readBack(String path) throws IOException {
-    List<Found> found = new ArrayList<>();
-    try (FileReader reader = client.open(path)) {
-      byte[] piece = new byte[Writers.RECORD_BYTES * 1024];
-      long offset = 0;
-      int filled = 0;
-      for (int got = 0; got >= 0; ) {
-        got = reader.read(piece, filled, piece.length - filled);
-        filled += Math.max(0, got);
-        if (filled == piece.length || got < 0) {
-          int whole = filled / Writers.RECORD_BYTES;
-          for (int i = 0; i < whole; i++) {
-            int at = i * Writers.RECORD_BYTES;
-            found.add(Writers.parse(path, piece, at, offset + at));
-          }
-          offset += filled;
-          filled = 0;
-        }
-      }
-    }
-    return found;
-  }
-
   /** Every replica's bytes, as that very server gives them. */
   private List<Copy> copies(String path) {
     for (FileWriter open : openFiles) {
       open.close();
     }
     openFiles.clear();
-    List<Copy> copies = new ArrayList<>();
-    for (ChunkLayout chunk : client.layout(path).chunks()) {
-      for (Location location : chunk.locations()) {
-        Optional<Copy> copy = copy(chunk, location);
-        copy.ifPresent(copies::add);
-      }
-    }
-    return copies;
-  }
-
-  private Optional<Copy> copy(ChunkLayout chunk, Location location) {
-    MessageDigest digest = sha256();
-    ChunkApi server = client.chunkServer(location.address());
-    try {
-      ChunkApi.ReadEnd end =
-          LeaseFs.join(
-              server.read(
-                  new ReadRequest(
-                      chunk.handle(),
-                      chunk.configuration().version(),
-                      chunk.seal(),
-                      0,
-                      Long.MAX_VALUE,
-                      ReadMode.STALE_OK),
-                  part -> digest.update(part.payload().duplicate())));
-      return Optional.of(
-          new Copy(
-              chunk.handle().toString(),
-              location.member().server().name(),
-              end.committedLength(),
-              HexFormat.of().formatHex(digest.digest())));
-    } catch (LeaseFsException e) {
-      if (e.code() == ErrorCode.UNREACHABLE || e.code() == ErrorCode.TIMED_OUT) {
-        return Optional.empty(); // it was killed
-      }
-      throw e;
-    }
-  }
-
-  private static MessageDigest sha256() {
-    try {
-      return MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException(e);
-    }
+    return back.copies(path);
   }
 }

@@ -1,19 +1,12 @@
 package io.leasefs.cluster.demo;
 
 import io.leasefs.cluster.demo.Evidence.Acknowledged;
-import io.leasefs.cluster.demo.Evidence.Copy;
 import io.leasefs.cluster.demo.Evidence.Facts;
-import io.leasefs.cluster.demo.Evidence.Found;
-import io.leasefs.cluster.demo.Evidence.Refused;
-import io.leasefs.common.model.ClusterEvent;
 import io.leasefs.common.model.EventKind;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
@@ -62,61 +55,36 @@ public record Verdict(
   /** Judges. */
   public static Verdict of(Evidence evidence) {
     Facts facts = evidence.facts();
-    Map<RecordName, Integer> times = new HashMap<>();
-    long outOfOrder = 0;
-    Map<String, Long> newest = new HashMap<>();
-    for (Found found : evidence.found()) {
-      times.merge(new RecordName(found.file(), found.client(), found.number()), 1, Integer::sum);
-      String stream = found.file() + "#" + found.client();
-      long before = newest.getOrDefault(stream, 0L);
-      if (found.number() < before) {
-        outOfOrder++;
-      }
-      newest.put(stream, Math.max(before, found.number()));
-    }
-    long lost = 0;
-    for (Acknowledged record : evidence.acknowledged()) {
-      if (!times.containsKey(new RecordName(record.file(), record.client(), record.number()))) {
-        lost++;
-      }
-    }
-    long doubled = times.values().stream().filter(n -> n > 1).count();
-    for (Refused record : evidence.refused()) {
-      if (times.containsKey(new RecordName(record.file(), record.client(), record.number()))) {
-        doubled++;
-      }
-    }
-
-    List<Tenure> tenures = Tenure.of(facts.chunk(), evidence.events());
-    long overlap = 0;
-    long earlyGrants = 0;
-    for (int i = 1; i < tenures.size(); i++) {
-      Tenure before = tenures.get(i - 1);
-      Tenure after = tenures.get(i);
-      long early = before.holderEndNanos() - after.grantedNanos();
-      if (early > 0 && !sameHolder(before, after)) {
-        earlyGrants++;
-        overlap = Math.max(overlap, early);
-      }
-    }
-    overlap = Math.max(overlap, crossedAcknowledgements(facts.chunk(), evidence.events()));
+    RecordCheck records =
+        RecordCheck.of(evidence.acknowledged(), evidence.refused(), evidence.found());
+    LeaseCheck leases = LeaseCheck.of(Tenure.of(facts.chunk(), evidence.events()));
+    long overlap =
+        Math.max(
+            leases.overlapNanos(),
+            LeaseCheck.crossedAcknowledgements(facts.chunk(), evidence.events()));
 
     long gap = gap(evidence.acknowledged(), facts, true);
     long appendGap = gap(evidence.acknowledged(), facts, false);
-    List<String> differing = differing(evidence.copies());
+    List<String> differing = RecordCheck.differing(evidence.copies());
 
     List<String> failures = new ArrayList<>();
-    failIf(failures, lost > 0, lost + " acknowledged records are lost");
-    failIf(failures, doubled > 0, doubled + " records are in the file more often than they may be");
-    failIf(failures, outOfOrder > 0, outOfOrder + " records are out of order");
+    failIf(failures, records.lost() > 0, records.lost() + " acknowledged records are lost");
+    failIf(
+        failures,
+        records.doubled() > 0,
+        records.doubled() + " records are in the file more often than they may be");
+    failIf(failures, records.outOfOrder() > 0, records.outOfOrder() + " records are out of order");
     failIf(failures, overlap > 0, "two primaries for " + overlap / MILLION + " ms");
-    failIf(failures, earlyGrants > 0, earlyGrants + " grants came before the old holder's end");
+    failIf(
+        failures,
+        leases.earlyGrants() > 0,
+        leases.earlyGrants() + " grants came before the old holder's end");
     failIf(failures, !differing.isEmpty(), "replicas differ: " + String.join(", ", differing));
     failIf(failures, evidence.acknowledged().isEmpty(), "nothing was acknowledged");
     failIf(failures, evidence.copies().isEmpty(), "no replica was compared");
     failIf(
         failures,
-        facts.newPrimary() && tenures.size() < 2,
+        facts.newPrimary() && leases.tenures() < 2,
         "the chunk has no second primary in the records");
     judgeGap(failures, "the chunk", gap, facts.gapLimitNanos(), facts.gapLimitNanos() > 0);
     judgeGap(
@@ -127,11 +95,11 @@ public record Verdict(
         facts.appendGapLimitNanos() > 0);
     return new Verdict(
         evidence.acknowledged().size(),
-        lost,
-        doubled,
-        outOfOrder,
+        records.lost(),
+        records.doubled(),
+        records.outOfOrder(),
         (overlap + MILLION - 1) / MILLION,
-        earlyGrants,
+        leases.earlyGrants(),
         gap < 0 ? -1 : gap / MILLION,
         appendGap < 0 ? -1 : appendGap / MILLION,
         facts.gapLimitNanos() / MILLION,
@@ -139,44 +107,6 @@ public record Verdict(
         evidence.events().stream().filter(e -> e.kind() == EventKind.HOLDER_REFUSED_LATE).count(),
         differing,
         failures);
-  }
-
-  private record RecordName(String file, int client, long number) {}
-
-  private static boolean sameHolder(Tenure before, Tenure after) {
-    return before.holder().equals(after.holder());
-  }
-
-  /**
-   * The longest time between a primary's first acknowledgement and a later one by a holder before
-   * it, by the servers' own records. (What clients were told does not count here: a retried record
-   * is answered by the new primary with the version under which the old one ordered it.)
-   */
-  private static long crossedAcknowledgements(String chunk, List<ClusterEvent> events) {
-    long longest = 0;
-    for (ClusterEvent last : events) {
-      for (ClusterEvent first : events) {
-        boolean crossed =
-            last.kind() == EventKind.HOLDER_LAST_ACKNOWLEDGEMENT
-                && first.kind() == EventKind.HOLDER_FIRST_ACKNOWLEDGEMENT
-                && isOf(last, chunk)
-                && isOf(first, chunk)
-                && last.version() < first.version()
-                && !last.recorder().equals(first.recorder());
-        if (crossed) {
-          longest = Math.max(longest, at(last) - at(first));
-        }
-      }
-    }
-    return longest;
-  }
-
-  private static boolean isOf(ClusterEvent event, String chunk) {
-    return event.chunk().filter(c -> c.toString().equals(chunk)).isPresent();
-  }
-
-  private static long at(ClusterEvent event) {
-    return event.monotonicNanos() - Long.parseLong(event.fields().getOrDefault("agoNanos", "0"));
   }
 
   /**
@@ -210,23 +140,6 @@ public record Verdict(
       previous = time;
     }
     return longest;
-  }
-
-  private static List<String> differing(List<Copy> copies) {
-    Map<String, Set<String>> contents = new TreeMap<>();
-    for (Copy copy : copies) {
-      contents
-          .computeIfAbsent(copy.chunk(), c -> new TreeSet<>())
-          .add(copy.lengthBytes() + " " + copy.checksum());
-    }
-    List<String> differing = new ArrayList<>();
-    contents.forEach(
-        (chunk, different) -> {
-          if (different.size() > 1) {
-            differing.add(chunk);
-          }
-        });
-    return differing;
   }
 
   private static void judgeGap(

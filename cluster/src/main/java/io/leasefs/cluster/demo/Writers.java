@@ -14,14 +14,19 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Clients that append records to one file, each on a thread and with a session of its own, each
- * sending the next record when the one before is answered.
+ * sending the next record when the one before is answered. One that fails (its outcome unknown) has
+ * ended; where they are to carry on, another client takes its thread, under a number of its own.
  */
 final class Writers {
   /** Bytes of a record. */
   static final int RECORD_BYTES = 256;
+
+  /** The highest number that a record has room for. */
+  private static final int MAX_CLIENT = 999;
 
   private static final long JOIN_MILLIS = 120_000;
 
@@ -29,6 +34,8 @@ final class Writers {
   private final List<Thread> threads = new ArrayList<>();
   private final List<Acknowledged> acknowledged = Collections.synchronizedList(new ArrayList<>());
   private final List<String> failures = Collections.synchronizedList(new ArrayList<>());
+  private final boolean carriesOn;
+  private final AtomicInteger nextClient;
   private volatile boolean stopping;
   private volatile long newestAcknowledgementNanos;
 
@@ -36,15 +43,31 @@ final class Writers {
    * Starts.
    *
    * @param writesOn false: they wait for the chunk's next primary instead of asking for a new chunk
+   * @param carriesOn true: another client goes on where one has failed
    */
-  Writers(List<ServerAddress> masters, String file, int clients, boolean writesOn) {
+  Writers(
+      List<ServerAddress> masters, String file, int clients, boolean writesOn, boolean carriesOn) {
     this.file = file;
+    this.carriesOn = carriesOn;
+    this.nextClient = new AtomicInteger(clients);
     for (int i = 0; i < clients; i++) {
       int client = i;
       Thread thread =
-          new Thread(() -> run(masters, client, writesOn), "writer " + i + " of " + file);
+          new Thread(() -> write(masters, client, writesOn), "writer " + i + " of " + file);
       thread.start();
       threads.add(thread);
+    }
+  }
+
+  private void write(List<ServerAddress> masters, int first, boolean writesOn) {
+    run(masters, first, writesOn);
+    while (carriesOn && !stopping) {
+      int next = nextClient.getAndIncrement();
+      if (next > MAX_CLIENT) {
+        failures.add(file + ": more than " + MAX_CLIENT + " clients have failed");
+        return;
+      }
+      run(masters, next, writesOn);
     }
   }
 

@@ -1,0 +1,174 @@
+package io.leasefs.cluster.demo;
+
+import io.leasefs.cluster.demo.Evidence.Acknowledged;
+import io.leasefs.cluster.demo.Evidence.Copy;
+import io.leasefs.cluster.demo.Evidence.Found;
+import io.leasefs.common.model.ClusterEvent;
+import io.leasefs.common.model.EventKind;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * What came out of a torture. Pure: the same evidence gives the same verdict.
+ *
+ * @param acknowledged records that clients were told are safe
+ * @param clientsEnded appends whose outcome nobody could tell: another client went on
+ * @param chunks that had a primary
+ * @param tenures how many times somebody was primary of one of them
+ * @param earlyGrants grants to another server before the old holder's end or death
+ * @param overlapMillis longest time in which two servers were primary of a chunk
+ * @param closestMillis shortest time between a holder's end and the next grant; -1: there was none
+ * @param lateRefusals mutations that a primary refused because its lease was over
+ * @param perSecond acknowledged records a second before the first fault
+ * @param faults how often each was done
+ * @param isVoid too little was going on for this to prove anything
+ * @param failures why it is not passed, a line each
+ */
+public record TortureVerdict(
+    long acknowledged,
+    long lost,
+    long doubled,
+    long outOfOrder,
+    long clientsEnded,
+    long chunks,
+    long tenures,
+    long earlyGrants,
+    long overlapMillis,
+    long closestMillis,
+    long lateRefusals,
+    long perSecond,
+    Map<String, Integer> faults,
+    List<String> differing,
+    boolean isVoid,
+    List<String> failures) {
+  /** Below so many acknowledged records a second before the first fault, it proves nothing. */
+  public static final long LEAST_PER_SECOND = 50;
+
+  private static final long MILLION = 1_000_000;
+
+  /** What it is made of. */
+  record Evidence(
+      long perSecond,
+      boolean converged,
+      List<Acknowledged> acknowledged,
+      List<Found> found,
+      List<Copy> copies,
+      List<ClusterEvent> events,
+      List<Harms.Death> deaths,
+      Map<String, Integer> faults,
+      long clientsEnded) {}
+
+  public TortureVerdict {
+    faults = new LinkedHashMap<>(faults);
+    differing = List.copyOf(differing);
+    failures = List.copyOf(failures);
+  }
+
+  /** True where it proves something, and nothing is wrong. */
+  public boolean passed() {
+    return !isVoid && failures.isEmpty();
+  }
+
+  static TortureVerdict of(Evidence evidence) {
+    RecordCheck records = RecordCheck.of(evidence.acknowledged(), List.of(), evidence.found());
+    List<String> differing = RecordCheck.differing(evidence.copies());
+    long tenures = 0;
+    long early = 0;
+    long overlap = 0;
+    long closest = Long.MAX_VALUE;
+    Map<String, List<ClusterEvent>> byChunk = byChunk(evidence.events());
+    for (Map.Entry<String, List<ClusterEvent>> chunk : byChunk.entrySet()) {
+      List<Tenure> alive = new ArrayList<>();
+      for (Tenure tenure : Tenure.of(chunk.getKey(), chunk.getValue())) {
+        alive.add(untilDeath(tenure, evidence.deaths()));
+      }
+      LeaseCheck leases = LeaseCheck.of(alive);
+      tenures += leases.tenures();
+      early += leases.earlyGrants();
+      closest = Math.min(closest, leases.closestNanos());
+      overlap = Math.max(overlap, leases.overlapNanos());
+      overlap =
+          Math.max(overlap, LeaseCheck.crossedAcknowledgements(chunk.getKey(), chunk.getValue()));
+    }
+    List<String> failures = new ArrayList<>();
+    failIf(failures, records.lost() > 0, records.lost() + " acknowledged records are lost");
+    failIf(
+        failures,
+        records.doubled() > 0,
+        records.doubled() + " records are in the file more often than they may be");
+    failIf(failures, records.outOfOrder() > 0, records.outOfOrder() + " records are out of order");
+    failIf(failures, early > 0, early + " grants came before the old holder's end");
+    failIf(failures, overlap > 0, "two primaries for " + overlap / MILLION + " ms");
+    failIf(failures, !differing.isEmpty(), "replicas differ: " + String.join(", ", differing));
+    failIf(failures, evidence.copies().isEmpty(), "no replica was compared");
+    failIf(failures, !evidence.converged(), "not every file could be written again when healed");
+    boolean isVoid = evidence.perSecond() < LEAST_PER_SECOND || evidence.faults().isEmpty();
+    return new TortureVerdict(
+        evidence.acknowledged().size(),
+        records.lost(),
+        records.doubled(),
+        records.outOfOrder(),
+        evidence.clientsEnded(),
+        byChunk.size(),
+        tenures,
+        early,
+        (overlap + MILLION - 1) / MILLION,
+        closest == Long.MAX_VALUE ? -1 : Math.floorDiv(closest, MILLION),
+        evidence.events().stream().filter(e -> e.kind() == EventKind.HOLDER_REFUSED_LATE).count(),
+        evidence.perSecond(),
+        evidence.faults(),
+        differing,
+        isVoid,
+        failures);
+  }
+
+  /** A dead process is no primary, whatever it was promised. */
+  private static Tenure untilDeath(Tenure tenure, List<Harms.Death> deaths) {
+    long end = tenure.holderEndNanos();
+    for (Harms.Death death : deaths) {
+      if (death.server().equals(tenure.holder().name())
+          && death.atNanos() >= tenure.grantedNanos()) {
+        end = Math.min(end, death.atNanos());
+      }
+    }
+    return new Tenure(
+        tenure.holder(),
+        tenure.version(),
+        tenure.grantedNanos(),
+        end,
+        tenure.masterEndNanos(),
+        tenure.released());
+  }
+
+  /** Events of each chunk that was granted, with those of whole sessions among them, in order. */
+  private static Map<String, List<ClusterEvent>> byChunk(List<ClusterEvent> events) {
+    Map<String, List<ClusterEvent>> byChunk = new TreeMap<>();
+    for (ClusterEvent event : events) {
+      if (event.kind() == EventKind.LEASE_GRANTED) {
+        event.chunk().ifPresent(chunk -> byChunk.put(chunk.toString(), new ArrayList<>()));
+      }
+    }
+    List<ClusterEvent> sorted = new ArrayList<>(events);
+    sorted.sort(java.util.Comparator.comparingLong(ClusterEvent::monotonicNanos));
+    for (ClusterEvent event : sorted) {
+      if (event.kind() == EventKind.HOLDER_RENEWED) {
+        byChunk.values().forEach(list -> list.add(event));
+      } else {
+        event
+            .chunk()
+            .map(chunk -> byChunk.get(chunk.toString()))
+            .ifPresent(list -> list.add(event));
+      }
+    }
+    return byChunk;
+  }
+
+  private static void failIf(List<String> failures, boolean failed, String why) {
+    if (failed) {
+      failures.add(why);
+    }
+  }
+}
