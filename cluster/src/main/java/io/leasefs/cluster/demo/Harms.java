@@ -4,9 +4,9 @@ import io.leasefs.client.LeaseFs;
 import io.leasefs.client.LeaseFsConfig;
 import io.leasefs.cluster.mini.MiniCluster;
 import io.leasefs.cluster.mini.ServerChild;
-import io.leasefs.common.api.AdminApi.NodeStatus;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.lease.LeaseTerms;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -51,6 +51,7 @@ final class Harms {
   record Death(String server, long atNanos) {}
 
   private static final int AT_ONCE = 2;
+  private static final Duration ORDER_TIMEOUT = Duration.ofSeconds(5);
   private static final String MASTER = "master";
   private static final long MILLION = 1_000_000;
 
@@ -193,20 +194,17 @@ final class Harms {
     }
   }
 
-  /** False where it could not be told. */
+  /** False where it could not be told. The master is not needed for this: it may be away. */
   private boolean order(String name, String command, List<String> arguments) {
-    try (LeaseFs client = LeaseFs.connect(LeaseFsConfig.of(List.of(cluster.masterAddress())))) {
-      for (NodeStatus node : LeaseFs.join(client.admin().nodes())) {
-        if (node.server().name().equals(name)) {
-          List<String> _ =
-              LeaseFs.join(client.chunkServer(node.address()).fault(command, arguments));
-          return true;
-        }
-      }
+    ServerChild server = cluster.chunkServer(name).orElseThrow();
+    LeaseFsConfig config = LeaseFsConfig.of(List.of(cluster.masterAddress()));
+    try (LeaseFs client = LeaseFs.connect(config.withTimeout(ORDER_TIMEOUT))) {
+      List<String> _ = LeaseFs.join(client.chunkServer(server.address()).fault(command, arguments));
+      return true;
     } catch (LeaseFsException e) {
       story.accept(name + " could not be told to " + command + ": " + e.getMessage());
+      return false;
     }
-    return false;
   }
 
   /** How often each was done. */

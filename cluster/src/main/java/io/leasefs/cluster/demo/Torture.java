@@ -116,8 +116,10 @@ public final class Torture {
                 new Writers(
                     List.of(cluster.masterAddress()), file, CLIENTS_PER_FILE, writesOn, true));
           });
+      boolean _ = awaitProgress(all, System.nanoTime());
+      long before = count(all);
       TimeUnit.NANOSECONDS.sleep(WARM_UP_NANOS);
-      long perSecond = count(all) * SECOND / WARM_UP_NANOS;
+      long perSecond = (count(all) - before) * SECOND / WARM_UP_NANOS;
       tell("before the first fault: " + perSecond + " appends a second");
       Harms harms = new Harms(cluster, terms, kinds, seed, this::tell);
       harms.run(System.nanoTime() + durationNanos);
