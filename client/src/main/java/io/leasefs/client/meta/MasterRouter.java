@@ -79,7 +79,7 @@ public final class MasterRouter {
       asked = new CompletableFuture<>();
       greeting = asked;
     }
-    Futures.pass(ask("greet", master -> master.greet(client)), asked);
+    Futures.pass(ask("the cluster", master -> master.greet(client)), asked);
     return asked;
   }
 
@@ -105,23 +105,70 @@ public final class MasterRouter {
     return start(what, waitNanos, a -> question.apply(edges.network().admin(a)));
   }
 
-  /** A change: asked again with the same id, so that it takes effect once. */
+  /**
+   * A change: asked again with the same id, so that it takes effect once. The greeting comes first:
+   * its newest forgetting is part of the id.
+   */
   public <T> CompletableFuture<T> change(
       String what, BiFunction<MasterApi, RequestId, CompletableFuture<T>> change) {
     CompletableFuture<T> result = new CompletableFuture<>();
-    ids.take(
-        id ->
-            Futures.onDone(
-                start(what, 0, a -> change.apply(edges.network().master(a), id)),
-                answer -> {
-                  ids.done(id);
-                  result.complete(answer);
-                },
-                failure -> {
-                  ids.done(id);
-                  result.completeExceptionally(failure);
-                }));
+    change(what, change, result, true);
     return result;
+  }
+
+  private <T> void change(
+      String what,
+      BiFunction<MasterApi, RequestId, CompletableFuture<T>> change,
+      CompletableFuture<T> result,
+      boolean greetAnew) {
+    CompletableFuture<Greeting> greeted = greeting();
+    Futures.onDone(
+        greeted,
+        greeting -> {
+          ids.told(greeting.newestForgetting());
+          ids.take(id -> change(what, change, id, result, greetAnew ? greeted : null));
+        },
+        result::completeExceptionally);
+  }
+
+  /**
+   * One change under its id.
+   *
+   * @param greeted where the master may have forgotten us since this greeting, it is asked once
+   *     more, after another; only a request that was sent but once surely had no effect
+   */
+  private <T> void change(
+      String what,
+      BiFunction<MasterApi, RequestId, CompletableFuture<T>> change,
+      RequestId id,
+      CompletableFuture<T> result,
+      @Nullable CompletableFuture<Greeting> greeted) {
+    Request<T> request = new Request<>(what, 0, a -> change.apply(edges.network().master(a), id));
+    Futures.onDone(
+        request.result,
+        answer -> {
+          ids.done(id);
+          result.complete(answer);
+        },
+        failure -> {
+          ids.done(id);
+          if (greeted != null
+              && request.failures == 1
+              && failure.code() == ErrorCode.UNKNOWN_SESSION) {
+            forget(greeted);
+            change(what, change, result, false);
+          } else {
+            result.completeExceptionally(failure);
+          }
+        });
+    request.next();
+  }
+
+  @SuppressWarnings("ReferenceEquality") // unless somebody has greeted anew already
+  private synchronized void forget(CompletableFuture<Greeting> old) {
+    if (greeting == old) {
+      greeting = null;
+    }
   }
 
   /** Nothing is asked any more; who waits for an answer is told so at its next attempt. */

@@ -22,9 +22,15 @@ final class RequestIds {
   private final TreeSet<Long> awaited = new TreeSet<>();
   private final Queue<Consumer<RequestId>> waiting = new ArrayDeque<>();
   private long next = 1;
+  private long newestForgetting;
 
   RequestIds(ClientId client) {
     this.client = client;
+  }
+
+  /** What ids name from now on: never less than before. */
+  synchronized void told(long forgetting) {
+    newestForgetting = Math.max(newestForgetting, forgetting);
   }
 
   /** Gives the next id to the taker: at once, or when an older one has been answered. */
@@ -66,6 +72,6 @@ final class RequestIds {
   private RequestId draw() {
     long sequence = next++;
     awaited.add(sequence);
-    return new RequestId(client, sequence, awaited.first());
+    return new RequestId(client, sequence, awaited.first(), newestForgetting);
   }
 }

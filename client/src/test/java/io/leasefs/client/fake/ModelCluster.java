@@ -2,6 +2,7 @@ package io.leasefs.client.fake;
 
 import io.leasefs.common.api.Frame;
 import io.leasefs.common.api.FrameAnswer;
+import io.leasefs.common.api.MasterApi.Greeting;
 import io.leasefs.common.api.MutationKind;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.model.ChunkHandle;
@@ -13,6 +14,7 @@ import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.FileStatus;
 import io.leasefs.common.model.RequestId;
 import io.leasefs.common.model.ServerAddress;
+import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -632,6 +634,14 @@ public final class ModelCluster {
         chunk.change(true);
       }
       return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public CompletableFuture<Greeting> greet(ClientId client) {
+      return later(
+          () ->
+              new Greeting(
+                  "cluster", "0", new ServerId("m1"), 1, 0, 0, 10_000_000_000L, 1 << 20, 1));
     }
 
     @Override

@@ -9,6 +9,7 @@ import io.leasefs.client.fake.FakeNetwork;
 import io.leasefs.client.fake.Layouts;
 import io.leasefs.client.fake.VirtualTime;
 import io.leasefs.client.retry.RetryPolicy;
+import io.leasefs.common.api.MasterApi.Greeting;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ClientId;
@@ -16,6 +17,7 @@ import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.FileStatus;
 import io.leasefs.common.model.RequestId;
 import io.leasefs.common.model.ServerAddress;
+import io.leasefs.common.model.ServerId;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,6 +32,8 @@ class MasterRouterTest {
   private final FakeNetwork network = new FakeNetwork();
   private final List<String> asked = new ArrayList<>();
   private final List<RequestId> ids = new ArrayList<>();
+  private int greetings;
+  private long forgetting = 7;
   private final Answering first = new Answering("m1");
   private final Answering second = new Answering("m2");
   private final MasterRouter router =
@@ -59,6 +63,13 @@ class MasterRouterTest {
       return failure != null
           ? CompletableFuture.failedFuture(failure)
           : CompletableFuture.completedFuture(Layouts.status(0, 0, 0));
+    }
+
+    @Override
+    public CompletableFuture<Greeting> greet(ClientId client) {
+      greetings++;
+      return CompletableFuture.completedFuture(
+          new Greeting("cluster", "0", new ServerId("m1"), 1, 0, forgetting, SECOND, 1 << 20, 1));
     }
 
     @Override
@@ -121,6 +132,41 @@ class MasterRouterTest {
     assertThat(ids).hasSize(4);
     assertThat(ids.stream().distinct()).hasSize(1);
     assertThat(asked).containsExactly("m1", "m2", "m1", "m2");
+  }
+
+  @Test
+  void aChangeNamesTheForgettingThatTheGreetingTold() {
+    assertThat(mkdir()).isCompleted();
+    forgetting = 9;
+    assertThat(mkdir()).isCompleted();
+    assertThat(ids).extracting(RequestId::newestForgetting).containsExactly(7L, 7L);
+    assertThat(greetings).isEqualTo(1);
+  }
+
+  @Test
+  void aClientThatMayBeForgottenGreetsAgainAndItsFreshRequestIsMadeOnce() {
+    assertThat(mkdir()).isCompleted();
+    forgetting = 9;
+    first.failures.add(failure(ErrorCode.UNKNOWN_SESSION));
+    assertThat(mkdir()).isCompleted();
+    assertThat(greetings).isEqualTo(2);
+    assertThat(ids).extracting(RequestId::newestForgetting).containsExactly(7L, 7L, 9L);
+    assertThat(ids).extracting(RequestId::sequence).containsExactly(1L, 2L, 3L);
+
+    first.failures.add(failure(ErrorCode.UNKNOWN_SESSION));
+    first.failures.add(failure(ErrorCode.UNKNOWN_SESSION));
+    assertThat(mkdir()).isCompletedExceptionally();
+    assertThat(greetings).as("no more than once a request").isEqualTo(3);
+  }
+
+  @Test
+  void aRequestOfUnknownFateIsNotMadeAnewWhereTheClientMayBeForgotten() {
+    first.failures.add(failure(ErrorCode.OUTCOME_UNKNOWN));
+    second.failures.add(failure(ErrorCode.UNKNOWN_SESSION));
+    CompletableFuture<FileStatus> answer = mkdir();
+    assertThat(time.runUntil(answer::isDone, 5 * SECOND)).isTrue();
+    assertThat(answer).isCompletedExceptionally();
+    assertThat(ids.stream().distinct()).hasSize(1);
   }
 
   @Test

@@ -128,11 +128,16 @@ public final class ProtoCodec {
         .setClient(toProto(value.client()))
         .setSequence(value.sequence())
         .setFloor(value.floor())
+        .setNewestForgetting(value.newestForgetting())
         .build();
   }
 
   public static RequestId toModel(RequestIdProto value) {
-    return new RequestId(toModel(value.getClient()), value.getSequence(), value.getFloor());
+    return new RequestId(
+        toModel(value.getClient()),
+        value.getSequence(),
+        value.getFloor(),
+        value.getNewestForgetting());
   }
 
   public static ChunkSpecProto toProto(ChunkSpec value) {

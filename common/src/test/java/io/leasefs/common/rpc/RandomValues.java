@@ -103,7 +103,11 @@ final class RandomValues {
     }
     if (type == RequestId.class) {
       long sequence = 1L + random.nextInt(100);
-      return new RequestId(next(ClientId.class), sequence, 1 + random.nextInt((int) sequence));
+      return new RequestId(
+          next(ClientId.class),
+          sequence,
+          1 + random.nextInt((int) sequence),
+          random.nextInt(1 << 30));
     }
     if (type == ChunkSpec.class) {
       ChunkSpec spec =

@@ -23,7 +23,6 @@ import io.leasefs.master.state.ChunkEntry;
 import io.leasefs.master.state.ClientEntry;
 import io.leasefs.master.state.FileEntry;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -40,9 +39,6 @@ import java.util.function.Predicate;
  * log; what it does to chunks reaches the other desks by their levels. Tasks of the control loop.
  */
 final class ClientDesk {
-  /** The most clients whose greeting is remembered. */
-  private static final int GREETED = 100_000;
-
   /** How long an opening waits for the last chunk to be reopened. */
   private static final long REOPEN_NANOS = 3_000_000_000L;
 
@@ -56,15 +52,6 @@ final class ClientDesk {
   private final Map<ClientId, SessionId> sessions = new TreeMap<>();
   private final Set<ChunkHandle> closing = new TreeSet<>();
   private int pending;
-
-  /** What each client was told of forgettings on connecting; the oldest is dropped first. */
-  private final Map<ClientId, Long> greeted =
-      new LinkedHashMap<>() {
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<ClientId, Long> eldest) {
-          return size() > GREETED;
-        }
-      };
 
   ClientDesk(Soft soft, ChangeDesk changes, PlacementPolicy placement) {
     this.soft = soft;
@@ -80,10 +67,6 @@ final class ClientDesk {
     closing.clear();
     pending = 0;
     all.forEach(waiter -> waiter.done.accept(false));
-  }
-
-  void greet(ClientId client, long newestForgetting) {
-    greeted.put(client, newestForgetting);
   }
 
   // ------------------------------------------------------------------ changes
@@ -114,10 +97,7 @@ final class ClientDesk {
     }
     Operation made;
     try {
-      made =
-          operation.apply(
-              new ClientCall(
-                  id, greeted.getOrDefault(id.client(), 0L), soft.settings.clientTtlNanos()));
+      made = operation.apply(new ClientCall(id, soft.settings.clientTtlNanos()));
     } catch (LeaseFsException e) {
       result.completeExceptionally(e);
       return;

@@ -80,7 +80,6 @@ public final class ClientFace implements MasterApi {
   public CompletableFuture<Greeting> greet(ClientId client) {
     return look(
         view -> {
-          loop.greeted(client, view.newestForgetting());
           String cluster =
               view.clusterId()
                   .orElseThrow(

@@ -10,7 +10,6 @@ import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.lease.LeaseTerms;
 import io.leasefs.common.model.ChunkHandle;
-import io.leasefs.common.model.ClientId;
 import io.leasefs.common.model.EventKind;
 import io.leasefs.common.model.Ordinal;
 import io.leasefs.common.model.RequestId;
@@ -501,11 +500,6 @@ public final class ControlLoop {
   /** Chunkservers that a reader need not try. */
   public Set<ServerId> unreachable() {
     return unreachable;
-  }
-
-  /** A client connected and was told this. */
-  public void greeted(ClientId client, long newestForgetting) {
-    serial.execute(() -> clients.greet(client, newestForgetting));
   }
 
   /** Logs one request of a client; the future fails where the outcome is unknown or refused. */

@@ -26,14 +26,12 @@ public sealed interface Operation {
 
   /**
    * A client's request: repeated, it gets the result of the first time. The first one of a client
-   * makes its session.
+   * makes its session, unless the client may be a forgotten one: not known, and told of no newer
+   * forgetting on connecting; then it is refused with UNKNOWN_SESSION.
    *
-   * @param greetedAt the master's last applied ordinal when it greeted this client: a client that
-   *     is not known and was greeted before the end of a session that has been forgotten may be a
-   *     forgotten one; it is refused with UNKNOWN_SESSION
    * @param ttlNanos time to live of a session that this call makes
    */
-  record ClientCall(RequestId id, long greetedAt, long ttlNanos) {}
+  record ClientCall(RequestId id, long ttlNanos) {}
 
   /** A place for a replica, at the incarnation and in the session that the decision saw. */
   record Placement(ServerId server, DiskId disk, long incarnation, SessionId session) {}

@@ -8,6 +8,7 @@ import io.leasefs.common.model.DiskId;
 import io.leasefs.common.model.FileId;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.ReplicaId;
+import io.leasefs.common.model.RequestId;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
 import io.leasefs.common.rpc.ProtoCodec;
@@ -586,14 +587,17 @@ public final class OperationCodec {
   private static OperationProto.ClientCall toProto(ClientCall call) {
     return OperationProto.ClientCall.newBuilder()
         .setId(ProtoCodec.toProto(call.id()))
-        .setGreetedAt(call.greetedAt())
         .setTtlNanos(call.ttlNanos())
         .build();
   }
 
   private static ClientCall toModel(OperationProto.ClientCall from) {
+    RequestId id = ProtoCodec.toModel(from.getId());
+    // entries of before the id carried it
+    long newestForgetting = Math.max(id.newestForgetting(), from.getGreetedAt());
     return new ClientCall(
-        ProtoCodec.toModel(from.getId()), from.getGreetedAt(), from.getTtlNanos());
+        new RequestId(id.client(), id.sequence(), id.floor(), newestForgetting),
+        from.getTtlNanos());
   }
 
   private static OperationProto.Placement toProto(Placement place) {

@@ -206,7 +206,7 @@ final class SessionChanges {
     }
     ClientId id = call.id().client();
     ClientEntry client = history.client(id);
-    if (client == null && call.greetedAt() < forgotten) {
+    if (client == null && call.id().newestForgetting() < forgotten) {
       return new Rejected(
           ErrorCode.UNKNOWN_SESSION,
           "client " + id + " connected too long ago and may have been forgotten");

@@ -211,7 +211,7 @@ final class World {
 
   RequestId request() {
     sequence++;
-    return new RequestId(clientId, sequence, sequence);
+    return new RequestId(clientId, sequence, sequence, state.newestForgetting());
   }
 
   OpenFile create(String path, int replication) {

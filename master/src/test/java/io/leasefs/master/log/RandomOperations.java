@@ -160,7 +160,7 @@ public final class RandomOperations {
       floors.put(client, floor);
     }
     long greeted = random.nextInt(20) == 0 ? 0 : state.lastApplied();
-    return new ClientCall(new RequestId(client, sequence, floor), greeted, 60_000_000_000L);
+    return new ClientCall(new RequestId(client, sequence, floor, greeted), 60_000_000_000L);
   }
 
   // ---------------------------------------------------------------- files
@@ -260,8 +260,7 @@ public final class RandomOperations {
         long floor = Math.max(1, sequence - random.nextInt(5));
         floor = floors.merge(client.get(), floor, Math::max);
         return new ClientCall(
-            new RequestId(client.get(), Math.max(sequence, floor), floor),
-            state.lastApplied(),
+            new RequestId(client.get(), Math.max(sequence, floor), floor, state.lastApplied()),
             60_000_000_000L);
       }
     }

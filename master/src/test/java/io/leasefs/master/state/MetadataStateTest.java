@@ -124,7 +124,7 @@ class MetadataStateTest {
 
   private ClientCall call(ClientId client) {
     sequence++;
-    return new ClientCall(new RequestId(client, sequence, sequence), state.lastApplied(), 60);
+    return new ClientCall(new RequestId(client, sequence, sequence, state.lastApplied()), 60);
   }
 
   private Operation creation(ClientCall call, FilePath path, ServerId... servers) {

@@ -77,7 +77,7 @@ class RatisOperationLogTest {
     sequence++;
     ClientCall call =
         new ClientCall(
-            new RequestId(new ClientId(1, 2), sequence, sequence), state.lastApplied(), 60);
+            new RequestId(new ClientId(1, 2), sequence, sequence, state.lastApplied()), 60);
     return new Operation.Mkdir(call, new FilePath(path), false, 0755, 7);
   }
 
