@@ -7,9 +7,9 @@ import io.leasefs.common.api.Frame;
 import io.leasefs.common.checksum.Checksums;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
-import io.leasefs.common.model.ChunkSeal;
 import io.leasefs.common.model.FileId;
 import io.leasefs.common.model.FileStatus;
+import io.leasefs.common.model.SealedChunk;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
@@ -36,7 +36,7 @@ public final class FileWriter extends OutputStream {
   private final ArrayDeque<UnderWay> underWay = new ArrayDeque<>();
   private @Nullable ByteBuffer current;
   private @Nullable LeaseFsException failure;
-  private Optional<ChunkSeal> seal = Optional.empty();
+  private Optional<SealedChunk> seal = Optional.empty();
   private @Nullable FileStatus closedAs;
   private boolean closed;
   private long written;
@@ -235,7 +235,7 @@ public final class FileWriter extends OutputStream {
     throwFailure();
   }
 
-  /** Where another writer has gone on behind our seal, the close is asked for without it. */
+  /** Where another writer has reopened the chunk that we sealed, its seal is no more. */
   private FileStatus closeOpening() {
     try {
       return Waits.join(appender.close(seal, endsSession));

@@ -2,8 +2,8 @@ package io.leasefs.client.data;
 
 import io.leasefs.common.api.Frame;
 import io.leasefs.common.checksum.Checksums;
-import io.leasefs.common.model.ChunkSeal;
 import io.leasefs.common.model.FileStatus;
+import io.leasefs.common.model.SealedChunk;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -63,7 +63,7 @@ public final class AsyncAppender {
    * @param seal of the last chunk, where this writer has sealed it
    * @param endSession true with the last operation of a short-lived process
    */
-  public CompletableFuture<FileStatus> close(Optional<ChunkSeal> seal, boolean endSession) {
+  public CompletableFuture<FileStatus> close(Optional<SealedChunk> seal, boolean endSession) {
     if (ended.compareAndSet(false, true)) {
       writes.end();
     }

@@ -5,10 +5,10 @@ import io.leasefs.client.meta.ClientSession;
 import io.leasefs.client.meta.MasterRouter;
 import io.leasefs.common.api.MasterApi.CreateFile;
 import io.leasefs.common.api.MasterApi.OpenFile;
-import io.leasefs.common.model.ChunkSeal;
 import io.leasefs.common.model.FileId;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.FileStatus;
+import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.SessionId;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -104,7 +104,7 @@ public final class OpenFiles {
   }
 
   CompletableFuture<FileStatus> close(
-      FileStatus status, long openNumber, Optional<ChunkSeal> seal, boolean endSession) {
+      FileStatus status, long openNumber, Optional<SealedChunk> seal, boolean endSession) {
     boolean last = endSession && count() == 0;
     return router.change(
         "close " + status.path(),

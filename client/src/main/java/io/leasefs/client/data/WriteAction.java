@@ -5,6 +5,7 @@ import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.AppendResult;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkSeal;
+import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.ServerAddress;
 import java.util.Optional;
 
@@ -84,7 +85,7 @@ public sealed interface WriteAction<T> {
    * @param sentOnce true where no second copy of the frame can be under way
    */
   record Completed<T>(
-      T tag, Optional<AppendResult> result, Optional<ChunkSeal> seal, boolean sentOnce)
+      T tag, Optional<AppendResult> result, Optional<SealedChunk> seal, boolean sentOnce)
       implements WriteAction<T> {
     @Override
     public void carryOut(Carrier<T> carrier) {

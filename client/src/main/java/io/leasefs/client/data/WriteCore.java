@@ -14,6 +14,7 @@ import io.leasefs.common.model.ChunkSeal;
 import io.leasefs.common.model.FileId;
 import io.leasefs.common.model.LeaseGrant;
 import io.leasefs.common.model.Location;
+import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.ServerAddress;
 import io.leasefs.common.model.SessionId;
 import java.nio.ByteBuffer;
@@ -498,7 +499,10 @@ public final class WriteCore<T> {
     boolean seals = write.kind == MutationKind.SEAL;
     actions.add(
         new WriteAction.Completed<>(
-            write.tag, seals ? Optional.empty() : result, sealedBy, write.sendings <= 1));
+            write.tag,
+            seals ? Optional.empty() : result,
+            sealedBy.map(by -> new SealedChunk(present().handle(), by)),
+            write.sendings <= 1));
   }
 
   /** The present chunk definitely does not hold it. */

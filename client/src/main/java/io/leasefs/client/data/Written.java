@@ -1,7 +1,7 @@
 package io.leasefs.client.data;
 
 import io.leasefs.common.model.AppendResult;
-import io.leasefs.common.model.ChunkSeal;
+import io.leasefs.common.model.SealedChunk;
 import java.util.Optional;
 
 /**
@@ -11,4 +11,5 @@ import java.util.Optional;
  * @param seal set where the chunk ended with it
  * @param sentOnce true where no second copy of its frame can be under way: its buffer may be reused
  */
-public record Written(Optional<AppendResult> result, Optional<ChunkSeal> seal, boolean sentOnce) {}
+public record Written(
+    Optional<AppendResult> result, Optional<SealedChunk> seal, boolean sentOnce) {}

@@ -13,6 +13,7 @@ import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkLayout;
 import io.leasefs.common.model.ChunkSeal;
+import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.SessionId;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -452,11 +453,11 @@ class WriteCoreTest {
     assertThat(sent.get(0).frame().seals()).isTrue();
     ChunkSeal seal = new ChunkSeal(2, 5, 0);
     answer(0, 1, new FrameAnswer.Applied(0, 1, 1, Optional.of(seal)));
-    assertThat(completed.get(0).seal()).contains(seal);
+    assertThat(completed.get(0).seal().map(SealedChunk::seal)).contains(seal);
     clear();
     take(core.seal("s", now));
     assertThat(sent).isEmpty();
-    assertThat(completed.get(0).seal()).contains(seal);
+    assertThat(completed.get(0).seal().map(SealedChunk::seal)).contains(seal);
   }
 
   @Test
@@ -469,7 +470,7 @@ class WriteCoreTest {
     applied(0, 1, 0);
     answer(0, 2, new FrameAnswer.Applied(10, 1, 2, Optional.of(seal)));
     assertThat(names()).containsExactly("a", "s");
-    assertThat(completed.get(1).seal()).contains(seal);
+    assertThat(completed.get(1).seal().map(SealedChunk::seal)).contains(seal);
     assertThat(completed.get(1).result()).isEmpty();
   }
 

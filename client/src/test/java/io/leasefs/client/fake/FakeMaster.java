@@ -12,6 +12,7 @@ import io.leasefs.common.model.FileLayout;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.FileStatus;
 import io.leasefs.common.model.RequestId;
+import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
 import java.util.List;
@@ -51,7 +52,11 @@ public class FakeMaster implements MasterApi {
 
   @Override
   public CompletableFuture<FileStatus> close(
-      RequestId id, FileId file, long openNumber, Optional<ChunkSeal> seal, boolean endSession) {
+      RequestId id,
+      FileId file,
+      long openNumber,
+      Optional<SealedChunk> sealed,
+      boolean endSession) {
     return unexpected();
   }
 

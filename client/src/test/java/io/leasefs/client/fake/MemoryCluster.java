@@ -23,6 +23,7 @@ import io.leasefs.common.model.Location;
 import io.leasefs.common.model.Member;
 import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.RequestId;
+import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.ServerAddress;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
@@ -227,7 +228,11 @@ public final class MemoryCluster {
 
     @Override
     public CompletableFuture<FileStatus> close(
-        RequestId id, FileId file, long openNumber, Optional<ChunkSeal> seal, boolean endSession) {
+        RequestId id,
+        FileId file,
+        long openNumber,
+        Optional<SealedChunk> sealed,
+        boolean endSession) {
       return answer(
           () -> {
             MemoryFile found = by(file);

@@ -13,6 +13,7 @@ import io.leasefs.common.model.FileId;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.FileStatus;
 import io.leasefs.common.model.RequestId;
+import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.ServerAddress;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
@@ -646,7 +647,11 @@ public final class ModelCluster {
 
     @Override
     public CompletableFuture<FileStatus> close(
-        RequestId id, FileId file, long openNumber, Optional<ChunkSeal> seal, boolean endSession) {
+        RequestId id,
+        FileId file,
+        long openNumber,
+        Optional<SealedChunk> sealed,
+        boolean endSession) {
       return later(() -> Layouts.status(0, 0, chunks.size()));
     }
 

@@ -11,6 +11,7 @@ import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.FileStatus;
 import io.leasefs.common.model.LeaseGrant;
 import io.leasefs.common.model.RequestId;
+import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
 import java.util.List;
@@ -90,13 +91,14 @@ public interface MasterApi {
   record AddedChunk(ChunkLayout layout, Optional<LeaseGrant> birth) {}
 
   /**
-   * Closes one opening. The last one seals the file's last chunk; {@code seal} is set where the
-   * writer has sealed it itself.
+   * Closes one opening. The last one seals the file's last chunk.
    *
+   * @param sealed set where the writer has sealed the last chunk itself; without effect where the
+   *     file goes on behind that chunk by now
    * @param endSession true with the last operation of a short-lived process
    */
   CompletableFuture<FileStatus> close(
-      RequestId id, FileId file, long openNumber, Optional<ChunkSeal> seal, boolean endSession);
+      RequestId id, FileId file, long openNumber, Optional<SealedChunk> sealed, boolean endSession);
 
   /** The file's chunks from the given index, at most {@code limit}. */
   CompletableFuture<FileLayout> layout(FilePath path, int fromIndex, int limit);

@@ -11,6 +11,7 @@ import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkSeal;
 import io.leasefs.common.model.FileId;
 import io.leasefs.common.model.FilePath;
+import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
 import io.leasefs.proto.v1.AddChunkRequest;
@@ -209,7 +210,9 @@ public final class MasterServer extends RpcService {
                   ProtoCodec.toModel(request.getId()),
                   new FileId(request.getFile()),
                   request.getOpenNumber(),
-                  seal(request.hasSeal(), request.getSeal()),
+                  seal(request.hasSeal(), request.getSeal())
+                      .map(
+                          seal -> new SealedChunk(new ChunkHandle(request.getSealedChunk()), seal)),
                   request.getEndSession()),
           ProtoCodec::toProto);
     }

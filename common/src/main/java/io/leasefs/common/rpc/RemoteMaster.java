@@ -17,6 +17,7 @@ import io.leasefs.common.model.FileLayout;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.FileStatus;
 import io.leasefs.common.model.RequestId;
+import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.ServerAddress;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
@@ -137,14 +138,19 @@ public final class RemoteMaster implements MasterApi, AdminApi, ClusterApi {
 
   @Override
   public CompletableFuture<FileStatus> close(
-      RequestId id, FileId file, long openNumber, Optional<ChunkSeal> seal, boolean endSession) {
+      RequestId id,
+      FileId file,
+      long openNumber,
+      Optional<SealedChunk> sealed,
+      boolean endSession) {
     CloseRequest.Builder request =
         CloseRequest.newBuilder()
             .setId(ProtoCodec.toProto(id))
             .setFile(file.value())
             .setOpenNumber(openNumber)
             .setEndSession(endSession);
-    seal.ifPresent(value -> request.setSeal(ProtoCodec.toProto(value)));
+    sealed.ifPresent(
+        it -> request.setSealedChunk(it.chunk().value()).setSeal(ProtoCodec.toProto(it.seal())));
     return calls.unary(MasterServiceGrpc.getCloseMethod(), request.build(), 0, ProtoCodec::toModel);
   }
 

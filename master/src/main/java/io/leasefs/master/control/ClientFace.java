@@ -17,6 +17,7 @@ import io.leasefs.common.model.FileStatus;
 import io.leasefs.common.model.LeaseGrant;
 import io.leasefs.common.model.Ordinal;
 import io.leasefs.common.model.RequestId;
+import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.ServerAddress;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
@@ -53,6 +54,9 @@ import java.util.function.LongSupplier;
 public final class ClientFace implements MasterApi {
   /** A waiting look-up is answered at the latest after this. */
   private static final long MAX_WAIT_NANOS = 60_000_000_000L;
+
+  /** The most copies that are taken on; the log may hold more from before. */
+  private static final int MAX_REPLICATION = 16;
 
   private final ControlLoop loop;
   private final ControlSettings settings;
@@ -105,8 +109,8 @@ public final class ClientFace implements MasterApi {
   public CompletableFuture<OpenFile> create(RequestId id, CreateFile request) {
     int goal = request.replication() == 0 ? settings.replication() : request.replication();
     long capacity = request.chunkBytes() == 0 ? settings.chunkBytes() : request.chunkBytes();
-    if (goal < 1 || goal > 16) {
-      return invalid("replication is 1 to 16: " + goal);
+    if (!isGoal(goal)) {
+      return invalid(notAGoal(goal));
     }
     if (capacity < ChunkSpec.MIN_CAPACITY || capacity > ChunkSpec.MAX_CAPACITY) {
       return invalid("a chunk has 1 MiB to 1 GiB: " + capacity);
@@ -225,10 +229,14 @@ public final class ClientFace implements MasterApi {
 
   @Override
   public CompletableFuture<FileStatus> close(
-      RequestId id, FileId file, long openNumber, Optional<ChunkSeal> seal, boolean endSession) {
+      RequestId id,
+      FileId file,
+      long openNumber,
+      Optional<SealedChunk> sealed,
+      boolean endSession) {
     return touching(
         id,
-        call -> new CloseFile(call, file, openNumber, seal, endSession, wallMillis.getAsLong()));
+        call -> new CloseFile(call, file, openNumber, sealed, endSession, wallMillis.getAsLong()));
   }
 
   private interface PlacedOperation {
@@ -385,6 +393,9 @@ public final class ClientFace implements MasterApi {
   @Override
   public CompletableFuture<FileStatus> setAttributes(
       RequestId id, FilePath path, Attributes attributes) {
+    if (!attributes.replication().map(ClientFace::isGoal).orElse(true)) {
+      return invalid(notAGoal(attributes.replication().orElseThrow()));
+    }
     return touching(
         id,
         call ->
@@ -452,6 +463,14 @@ public final class ClientFace implements MasterApi {
   private static LeaseFsException unknownSession(SessionId session) {
     return new LeaseFsException(
         ErrorCode.UNKNOWN_SESSION, "session " + session + " has ended", null);
+  }
+
+  private static boolean isGoal(int replication) {
+    return replication >= 1 && replication <= MAX_REPLICATION;
+  }
+
+  private static String notAGoal(int replication) {
+    return "replication is 1 to " + MAX_REPLICATION + ", not " + replication;
   }
 
   private static <T> CompletableFuture<T> invalid(String message) {

@@ -10,6 +10,7 @@ import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.Member;
 import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.RequestId;
+import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
 import java.util.List;
@@ -167,14 +168,15 @@ public sealed interface Operation {
 
   /**
    * Ends an opening. A committed seal of the last chunk is logged with it (idempotent in the
-   * length). Where the last opening ends and the last chunk is not sealed, the chunk is listed in
-   * {@code StateView.chunksToClose}.
+   * length); one of a chunk behind which the file goes on was logged then. Handle 0, before format
+   * 2, stands for the last chunk. Where the last opening ends and the last chunk is not sealed, the
+   * chunk is listed in {@code StateView.chunksToClose}.
    */
   record CloseFile(
       ClientCall call,
       FileId file,
       long openNumber,
-      Optional<ChunkSeal> seal,
+      Optional<SealedChunk> sealed,
       boolean endSession,
       long wallMillis)
       implements Operation {}

@@ -9,6 +9,7 @@ import io.leasefs.common.model.FileId;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.RequestId;
+import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
 import io.leasefs.common.rpc.ProtoCodec;
@@ -283,7 +284,9 @@ public final class OperationCodec {
             .setOpenNumber(o.openNumber())
             .setEndSession(o.endSession())
             .setWallMillis(o.wallMillis());
-    o.seal().ifPresent(seal -> to.setSeal(ProtoCodec.toProto(seal)));
+    o.sealed()
+        .ifPresent(
+            it -> to.setSealedChunk(it.chunk().value()).setSeal(ProtoCodec.toProto(it.seal())));
     return to.build();
   }
 
@@ -292,7 +295,11 @@ public final class OperationCodec {
         toModel(from.getCall()),
         new FileId(from.getFile()),
         from.getOpenNumber(),
-        from.hasSeal() ? Optional.of(ProtoCodec.toModel(from.getSeal())) : Optional.empty(),
+        from.hasSeal()
+            ? Optional.of(
+                new SealedChunk(
+                    new ChunkHandle(from.getSealedChunk()), ProtoCodec.toModel(from.getSeal())))
+            : Optional.empty(),
         from.getEndSession(),
         from.getWallMillis());
   }

@@ -6,6 +6,7 @@ import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkSeal;
 import io.leasefs.common.model.ChunkSpec;
 import io.leasefs.common.model.FileId;
+import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.SessionId;
 import io.leasefs.master.log.Operation.AddChunk;
 import io.leasefs.master.log.Operation.CloseFile;
@@ -36,6 +37,9 @@ import java.util.Optional;
 final class FileChanges {
   /** The most copies that a file may ask for. */
   private static final int MAX_REPLICATION = 64;
+
+  /** The last chunk, in the closes of format 1. */
+  private static final ChunkHandle UNNAMED = new ChunkHandle(0);
 
   private final Namespace namespace;
   private final ChunkTable chunks;
@@ -150,10 +154,11 @@ final class FileChanges {
                     o.session().equals(session)
                         && o.openNumber() == operation.openNumber()
                         && o.token() >= namespace.fenceFloor(operation.file()));
-    if (open && operation.seal().isPresent() && last.isPresent()) {
-      chunkChanges.checkSeal(last.get(), operation.seal().get());
+    if (open && last.isPresent() && isOf(last.get(), operation.sealed())) {
+      ChunkSeal seal = operation.sealed().orElseThrow().seal();
+      chunkChanges.checkSeal(last.get(), seal);
       if (!last.get().isSealed()) {
-        chunkChanges.logSeal(last.get(), operation.seal().get(), operation.wallMillis());
+        chunkChanges.logSeal(last.get(), seal, operation.wallMillis());
       }
     }
     namespace.close(operation.file(), session, operation.openNumber());
@@ -161,6 +166,13 @@ final class FileChanges {
       sessionChanges.end(session, ordinal, operation.wallMillis());
     }
     return new Touched(operation.file());
+  }
+
+  private static boolean isOf(ChunkEntry last, Optional<SealedChunk> sealed) {
+    return sealed
+        .map(SealedChunk::chunk)
+        .filter(chunk -> chunk.equals(UNNAMED) || chunk.equals(last.handle()))
+        .isPresent();
   }
 
   private Inode.File requireOpen(FileId id, SessionId session) {

@@ -11,6 +11,7 @@ import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.Member;
 import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.RequestId;
+import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.ServerAddress;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
@@ -229,6 +230,14 @@ public final class RandomOperations {
         wall);
   }
 
+  /** The right one, none at all as in format 1, or another. */
+  private ChunkHandle sealedChunk(ChunkEntry last) {
+    int chance = random.nextInt(8);
+    return chance == 0
+        ? new ChunkHandle(0)
+        : chance == 1 ? new ChunkHandle(1 + random.nextInt(30)) : last.handle();
+  }
+
   private Operation close() {
     Optional<FileEntry> file = someOpenFile();
     Optional<ChunkEntry> last =
@@ -239,7 +248,8 @@ public final class RandomOperations {
         file.filter(f -> !f.openings().isEmpty())
             .map(f -> f.openings().getFirst().openNumber())
             .orElse(5L),
-        last.flatMap(this::someSeal),
+        last.flatMap(
+            chunk -> someSeal(chunk).map(seal -> new SealedChunk(sealedChunk(chunk), seal))),
         random.nextInt(6) == 0,
         wall);
   }

@@ -18,6 +18,7 @@ import io.leasefs.common.model.FileStatus;
 import io.leasefs.common.model.Member;
 import io.leasefs.common.model.Ordinal;
 import io.leasefs.common.model.RequestId;
+import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.ServerAddress;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
@@ -196,8 +197,17 @@ class MetadataStateTest {
   }
 
   private Operation closing(Opened opened, Optional<ChunkSeal> seal) {
+    return closing(opened, opened.chunk().orElseThrow(), seal);
+  }
+
+  private Operation closing(Opened opened, ChunkHandle chunk, Optional<ChunkSeal> seal) {
     return new Operation.CloseFile(
-        call(WRITER), opened.file(), opened.openNumber(), seal, false, 0);
+        call(WRITER),
+        opened.file(),
+        opened.openNumber(),
+        seal.map(it -> new SealedChunk(chunk, it)),
+        false,
+        0);
   }
 
   private Operation adding(FileId file, int after, Optional<ChunkSeal> seal) {
@@ -433,6 +443,23 @@ class MetadataStateTest {
     done(closing(opened, Optional.of(seal(5, 500))));
     done(sealing(chunk, 1, seal(5, 500)));
     refused(ErrorCode.STALE_VERSION, sealing(chunk, 1, seal(6, 600)));
+  }
+
+  @Test
+  void aCloseWithTheSealOfAnEarlierChunkSealsNothing() {
+    Opened opened = create(FILE, A, B, C);
+    ChunkSeal seal = seal(5, 500);
+    Added next = (Added) done(adding(opened.file(), 0, Optional.of(seal)));
+    done(closing(opened, opened.chunk().orElseThrow(), Optional.of(seal)));
+    assertThat(chunk(next.chunk()).isSealed()).isFalse();
+    assertThat(state.chunksToClose()).containsExactly(next.chunk());
+  }
+
+  @Test
+  void aCloseOfFormat1MeansTheLastChunk() {
+    Opened opened = create(FILE, A, B, C);
+    done(closing(opened, new ChunkHandle(0), Optional.of(seal(5, 500))));
+    assertThat(chunk(opened.chunk().orElseThrow()).isSealed()).isTrue();
   }
 
   @Test

@@ -171,7 +171,7 @@ public final class DataFolder implements AutoCloseable {
         }
       }
       FolderIdentity fresh =
-          new FolderIdentity(FolderIdentity.NEWEST_FORMAT, role, server, cluster);
+          new FolderIdentity(FolderIdentity.newestFormat(role), role, server, cluster);
       DurableFile.replace(file, fresh.toBytes());
       return fresh;
     }
@@ -193,12 +193,13 @@ public final class DataFolder implements AutoCloseable {
     if (cluster.isPresent() && found.cluster().isPresent()) {
       checkSameCluster(path, found.cluster().get(), cluster.get());
     }
-    if (cluster.isPresent() && found.cluster().isEmpty()) {
-      FolderIdentity whole = new FolderIdentity(found.format(), role, server, cluster);
-      DurableFile.replace(file, whole.toBytes());
-      return whole;
+    FolderIdentity now =
+        new FolderIdentity(found.format(), role, server, found.cluster().or(() -> cluster))
+            .inNewestFormat();
+    if (!now.equals(found)) {
+      DurableFile.replace(file, now.toBytes());
     }
-    return found;
+    return now;
   }
 
   private static void checkSameCluster(Path path, String found, String wanted) {

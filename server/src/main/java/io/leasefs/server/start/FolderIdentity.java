@@ -33,11 +33,18 @@ import java.util.zip.CRC32C;
  * @param cluster id of the cluster, once it is known
  */
 public record FolderIdentity(int format, String role, String server, Optional<String> cluster) {
-  /** The newest format that this program reads, and the one that it writes. */
-  public static final int NEWEST_FORMAT = 1;
+  private static final String MASTER = "master";
 
   private static final Pattern WORD = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,62}");
   private static final Pattern FIRST_LINE = Pattern.compile("format: (\\d{1,9})");
+
+  /**
+   * The newest format that this program reads, and the one that it writes. Of a master's folder: 2,
+   * in which a close names the chunk that it seals.
+   */
+  public static int newestFormat(String role) {
+    return role.equals(MASTER) ? 2 : 1;
+  }
 
   public FolderIdentity {
     checkArgument(format >= 1, "format %s is not 1 or more", format);
@@ -64,6 +71,11 @@ public record FolderIdentity(int format, String role, String server, Optional<St
     return lines.toString().getBytes(StandardCharsets.UTF_8);
   }
 
+  /** The same in the newest format, which programs that do not know it refuse. */
+  FolderIdentity inNewestFormat() {
+    return new FolderIdentity(newestFormat(role), role, server, cluster);
+  }
+
   /**
    * @param file for messages only
    * @throws LeaseFsException for a newer format or a damaged file
@@ -72,15 +84,8 @@ public record FolderIdentity(int format, String role, String server, Optional<St
     String content = new String(bytes, StandardCharsets.UTF_8);
     String first = content.substring(0, Math.max(0, content.indexOf('\n')));
     var format = FIRST_LINE.matcher(first);
-    if (format.matches() && Integer.parseInt(format.group(1)) > NEWEST_FORMAT) {
-      throw new LeaseFsException(
-          ErrorCode.INVALID_ARGUMENT,
-          file
-              + ": the folder has format "
-              + format.group(1)
-              + ", this program knows formats up to "
-              + NEWEST_FORMAT,
-          "start the version of LeaseFS that wrote it, or a newer one");
+    if (format.matches() && Integer.parseInt(format.group(1)) > newestFormat(MASTER)) {
+      throw newer(format.group(1), newestFormat(MASTER), file);
     }
     int crcLine = content.lastIndexOf("crc32c: ");
     if (crcLine < 0
@@ -96,15 +101,28 @@ public record FolderIdentity(int format, String role, String server, Optional<St
         throw damaged(file);
       }
     }
+    FolderIdentity found;
     try {
-      return new FolderIdentity(
-          Integer.parseInt(lines.getOrDefault("format", "")),
-          lines.getOrDefault("role", ""),
-          lines.getOrDefault("server", ""),
-          Optional.ofNullable(lines.get("cluster")));
+      found =
+          new FolderIdentity(
+              Integer.parseInt(lines.getOrDefault("format", "")),
+              lines.getOrDefault("role", ""),
+              lines.getOrDefault("server", ""),
+              Optional.ofNullable(lines.get("cluster")));
     } catch (IllegalArgumentException e) {
       throw damaged(file);
     }
+    if (found.format() > newestFormat(found.role())) {
+      throw newer(lines.getOrDefault("format", ""), newestFormat(found.role()), file);
+    }
+    return found;
+  }
+
+  private static LeaseFsException newer(String format, int newest, Path file) {
+    return new LeaseFsException(
+        ErrorCode.INVALID_ARGUMENT,
+        file + ": the folder has format " + format + ", this program knows formats up to " + newest,
+        "start the version of LeaseFS that wrote it, or a newer one");
   }
 
   private static LeaseFsException damaged(Path file) {

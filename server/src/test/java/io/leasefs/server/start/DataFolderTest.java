@@ -53,6 +53,17 @@ class DataFolderTest {
   }
 
   @Test
+  void mastersFolderOfFormat1IsTakenOverAndWrittenInFormat2() throws IOException {
+    FolderIdentity old = new FolderIdentity(1, "master", "m1", Optional.of("c1"));
+    Files.write(temporary.resolve("VERSION"), old.toBytes());
+    DataFolder.open(temporary, "master", "m1", Optional.empty()).close();
+    assertThat(temporary.resolve("VERSION")).content().startsWith("format: 2\nrole: master\n");
+    try (DataFolder folder = DataFolder.open(temporary, "master", "m1", Optional.empty())) {
+      assertThat(folder.cluster()).contains("c1");
+    }
+  }
+
+  @Test
   void folderInUseIsRefusedWithTheProcessThatUsesIt() throws IOException {
     DataFolder folder = open(temporary, "cs1", Optional.empty());
     assertThat(refusal(() -> open(temporary, "cs1", Optional.empty())))

@@ -20,7 +20,7 @@ class FolderIdentityTest {
 
   @Test
   void fileIsReadBackAsItWasWritten() {
-    FolderIdentity alone = new FolderIdentity(1, "master", "1", Optional.empty());
+    FolderIdentity alone = new FolderIdentity(2, "master", "1", Optional.empty());
     assertThat(FolderIdentity.fromBytes(CS1.toBytes(), FILE)).isEqualTo(CS1);
     assertThat(FolderIdentity.fromBytes(alone.toBytes(), FILE)).isEqualTo(alone);
   }
@@ -54,11 +54,18 @@ class FolderIdentityTest {
 
   @Test
   void newerFormatIsRefusedWhateverElseItHolds() {
-    byte[] newer = "format: 2\nwhatever the future wants\n".getBytes(UTF_8);
+    byte[] newer = "format: 3\nwhatever the future wants\n".getBytes(UTF_8);
     LeaseFsException e =
         catchThrowableOfType(LeaseFsException.class, () -> FolderIdentity.fromBytes(newer, FILE));
     assertThat(e)
-        .hasMessage("/data/VERSION: the folder has format 2, this program knows formats up to 1");
+        .hasMessage("/data/VERSION: the folder has format 3, this program knows formats up to 2");
     assertThat(e.hint()).contains("newer");
+  }
+
+  @Test
+  void chunkserversFolderOfTheMastersFormatIsNewer() {
+    byte[] newer = new FolderIdentity(2, "chunkserver", "cs1", Optional.empty()).toBytes();
+    assertThatThrownBy(() -> FolderIdentity.fromBytes(newer, FILE))
+        .hasMessageContaining("format 2, this program knows formats up to 1");
   }
 }
