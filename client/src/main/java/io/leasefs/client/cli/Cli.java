@@ -120,33 +120,27 @@ public final class Cli {
     if (root.options.trace) {
       error.printStackTrace(streams.err());
     }
-    LeaseFsException told =
-        error instanceof LeaseFsException known
-            ? known
-            : new LeaseFsException(
-                error instanceof java.io.IOException
-                    ? ErrorCode.INVALID_ARGUMENT
-                    : ErrorCode.INTERNAL,
-                error instanceof java.io.IOException ? describe(error) : "a bug: " + error,
-                error instanceof java.io.IOException
-                    ? null
-                    : "run it again with --trace and report what it prints",
-                error);
+    LeaseFsException told = told(error);
     new ErrorReport(told, verb).print(streams.err(), json);
     return told.code().exitCode();
   }
 
-  private static String describe(Throwable error) {
-    if (error instanceof java.nio.file.NoSuchFileException missing) {
-      return missing.getFile() + ": no such local file";
+  private static LeaseFsException told(Throwable error) {
+    if (error instanceof LeaseFsException known) {
+      return known;
     }
-    if (error instanceof java.nio.file.AccessDeniedException denied) {
-      return denied.getFile() + ": local access denied";
+    if (error instanceof java.io.UncheckedIOException
+        && error.getCause() instanceof java.io.IOException local) {
+      return LocalFailure.of(local);
     }
-    if (error instanceof java.nio.file.FileAlreadyExistsException there) {
-      return there.getFile() + ": local file exists";
+    if (error instanceof java.io.IOException local) {
+      return LocalFailure.of(local);
     }
-    return String.valueOf(error.getMessage());
+    return new LeaseFsException(
+        ErrorCode.INTERNAL,
+        "a bug: " + error,
+        "run it again with --trace and report what it prints",
+        error);
   }
 
   @Override

@@ -33,8 +33,9 @@ public record ContextFile(Path path, Optional<String> current, Map<String, Conte
    *
    * @param masters addresses
    * @param folder of a mini-cluster: its data; empty else
+   * @param cluster id of the cluster, where known: another one at these addresses is refused
    */
-  public record Context(List<String> masters, String folder) {}
+  public record Context(List<String> masters, String folder, Optional<String> cluster) {}
 
   public ContextFile {
     contexts = Collections.unmodifiableMap(new TreeMap<>(contexts));
@@ -80,11 +81,13 @@ public record ContextFile(Path path, Optional<String> current, Map<String, Conte
           throw malformed(path, "context " + entry.getKey() + " has no list of masters");
         }
         Object folder = context.get("folder");
+        Object cluster = context.get("cluster");
         contexts.put(
             String.valueOf(entry.getKey()),
             new Context(
                 masters.stream().map(String::valueOf).toList(),
-                folder == null ? "" : folder.toString()));
+                folder == null ? "" : folder.toString(),
+                Optional.ofNullable(cluster).map(String::valueOf)));
       }
     }
     Object current = map.get("current");
@@ -136,6 +139,7 @@ public record ContextFile(Path path, Optional<String> current, Map<String, Conte
           if (!context.folder().isEmpty()) {
             one.put("folder", context.folder());
           }
+          context.cluster().ifPresent(id -> one.put("cluster", id));
           named.put(name, one);
         });
     root.put("contexts", named);

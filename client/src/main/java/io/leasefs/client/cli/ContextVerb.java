@@ -19,7 +19,7 @@ final class ContextVerb extends VerbGroup {
     @Override
     protected int run() {
       ContextFile file = settings().contexts();
-      Listing listing = out().listing("IN USE", "NAME", "MASTERS", "FOLDER");
+      Listing listing = out().listing("IN USE", "NAME", "MASTERS", "CLUSTER", "FOLDER");
       file.contexts()
           .forEach(
               (name, context) -> {
@@ -33,11 +33,14 @@ final class ContextVerb extends VerbGroup {
                         current,
                         "masters",
                         context.masters(),
+                        "cluster",
+                        context.cluster().orElse(null),
                         "folder",
                         context.folder()),
                     current ? "*" : "",
                     name,
                     String.join(",", context.masters()),
+                    context.cluster().orElse(""),
                     context.folder());
               });
       listing.finish();

@@ -28,8 +28,10 @@ final class ErrorReport {
                       "code", code.name(),
                       "exit", code.exitCode(),
                       "command", verb,
+                      "path", path(),
                       "message", error.getMessage(),
                       "hint", hint(),
+                      "requestId", error.requestId(),
                       "retryable", code.exitCode() == 6))));
       return;
     }
@@ -48,6 +50,39 @@ final class ErrorReport {
     if (error.hint() == null && error.code() == ErrorCode.NOT_FOUND && end > 0 && slash > 0) {
       return "create it with 'leasefs mkdir -p " + message.substring(0, slash) + "'";
     }
-    return error.hint();
+    return error.hint() == null ? usualHint(error.code()) : error.hint();
+  }
+
+  /** What lines begin with that are about one path of the cluster; null for other lines. */
+  private @Nullable String path() {
+    String message = String.valueOf(error.getMessage());
+    int end = message.indexOf(": ");
+    return message.startsWith("/") && end > 0 ? message.substring(0, end) : null;
+  }
+
+  /** Servers refuse in few words: what to do about it is the same for all such refusals. */
+  private static @Nullable String usualHint(ErrorCode code) {
+    return switch (code) {
+      case FENCED -> "somebody has opened it with a newer token: open it anew";
+      case NO_SPACE -> "free some space or add chunkservers; see 'leasefs node ls'";
+      case TOO_FEW_SERVERS -> "start more chunkservers; see 'leasefs node ls'";
+      case CORRUPT -> "see which copies are bad with 'leasefs fsck'";
+      case OUTCOME_UNKNOWN -> "it may have taken effect: look before you do it again";
+      case STARTING, NOT_LEADER, BUSY -> "try again in a moment";
+      case UNREACHABLE, TIMED_OUT, NOT_PRIMARY, STALE_VERSION, UNKNOWN_SESSION ->
+          "it is safe to try again; 'leasefs status' and 'leasefs why' tell what it waits for";
+      case NOT_FOUND,
+          ALREADY_EXISTS,
+          PERMISSION,
+          INVALID_PATH,
+          INVALID_ARGUMENT,
+          RECORD_TOO_LARGE,
+          WRONG_CLUSTER,
+          NOT_A_DIRECTORY,
+          IS_A_DIRECTORY,
+          NOT_EMPTY,
+          INTERNAL ->
+          null;
+    };
   }
 }

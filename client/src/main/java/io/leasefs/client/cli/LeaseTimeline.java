@@ -16,10 +16,12 @@ final class LeaseTimeline {
    * One primary at one version.
    *
    * @param endMillis empty while it goes on
-   * @param how EXPIRED, RELEASED, REVOKED or empty
+   * @param how EXPIRED, RELEASED, REVOKED, SEALED, NEXT_VERSION (of the same holder), or empty
    */
   record Tenure(
       ServerId holder, long version, long fromMillis, Optional<Long> endMillis, String how) {}
+
+  private static final String NEXT_VERSION = "NEXT_VERSION";
 
   private final ChunkHandle chunk;
   private final List<Tenure> tenures;
@@ -47,22 +49,15 @@ final class LeaseTimeline {
     for (ClusterEvent event : events) {
       boolean ours = event.chunk().filter(chunk::equals).isPresent();
       if (ours && event.kind() == EventKind.LEASE_GRANTED && event.subject().isPresent()) {
+        goneOn(tenures, event.subject().get(), event.wallMillis());
         tenures.add(
             new Tenure(
                 event.subject().get(), event.version(), event.wallMillis(), Optional.empty(), ""));
       } else if (ours && isEnd(event.kind()) && !tenures.isEmpty()) {
-        int last = tenures.size() - 1;
-        Tenure open = tenures.get(last);
-        if (open.endMillis().isEmpty()) {
-          tenures.set(
-              last,
-              new Tenure(
-                  open.holder(),
-                  open.version(),
-                  open.fromMillis(),
-                  Optional.of(event.wallMillis()),
-                  event.kind().name().replace("LEASE_", "").replace("CHUNK_", "")));
-        }
+        endLast(
+            tenures,
+            event.wallMillis(),
+            event.kind().name().replace("LEASE_", "").replace("CHUNK_", ""));
       }
       boolean recent = event.wallMillis() >= nowMillis - sinceMillis;
       if (recent && (ours || concerns(event, tenures))) {
@@ -76,6 +71,23 @@ final class LeaseTimeline {
     }
     return new LeaseTimeline(
         chunk, tenures, marks, Math.max(first, nowMillis - sinceMillis), nowMillis);
+  }
+
+  /** The holder has got the next version: its tenure at the one before is over, without a gap. */
+  private static void goneOn(List<Tenure> tenures, ServerId holder, long millis) {
+    if (!tenures.isEmpty() && tenures.get(tenures.size() - 1).holder().equals(holder)) {
+      endLast(tenures, millis, NEXT_VERSION);
+    }
+  }
+
+  private static void endLast(List<Tenure> tenures, long millis, String how) {
+    int last = tenures.size() - 1;
+    Tenure open = tenures.get(last);
+    if (open.endMillis().isEmpty()) {
+      tenures.set(
+          last,
+          new Tenure(open.holder(), open.version(), open.fromMillis(), Optional.of(millis), how));
+    }
   }
 
   private static boolean isEnd(EventKind kind) {
@@ -140,7 +152,7 @@ final class LeaseTimeline {
     List<Long> gaps = gapsMillis();
     for (int i = 0; i < tenures.size(); i++) {
       Tenure tenure = tenures.get(i);
-      if (i > 0) {
+      if (i > 0 && !tenures.get(i - 1).how().equals(NEXT_VERSION)) {
         long end = tenures.get(i - 1).endMillis().orElse(tenure.fromMillis());
         int from = column(end, width);
         int to = Math.max(from + 1, column(tenure.fromMillis(), width));
@@ -161,7 +173,9 @@ final class LeaseTimeline {
               tenure.holder() + " v" + tenure.version(),
               " ".repeat(from),
               "━".repeat(to - from),
-              tenure.endMillis().isEmpty() ? "▶" : "┥ " + tenure.how().toLowerCase(Locale.ROOT)));
+              tenure.endMillis().isEmpty()
+                  ? "▶"
+                  : "┥ " + tenure.how().toLowerCase(Locale.ROOT).replace('_', ' ')));
     }
     for (ClusterEvent mark : marks) {
       text.append(EventRows.line(mark)).append('\n');

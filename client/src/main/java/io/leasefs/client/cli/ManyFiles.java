@@ -49,7 +49,11 @@ final class ManyFiles {
           results.get(i).get();
         } catch (ExecutionException e) {
           Throwable cause = e.getCause() == null ? e : e.getCause();
-          failed.add(copies.get(i).name() + ": " + cause.getMessage());
+          String why =
+              cause instanceof IOException local
+                  ? LocalFailure.of(local).getMessage()
+                  : cause.getMessage();
+          failed.add(copies.get(i).name() + ": " + why);
         }
       }
       return failed;

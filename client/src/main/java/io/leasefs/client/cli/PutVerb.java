@@ -14,7 +14,6 @@ import java.nio.channels.FileChannel;
 import java.nio.file.FileVisitOption;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
@@ -56,7 +55,11 @@ final class PutVerb extends Verb {
   @Option(names = "--follow-links", description = "With -r: follow symbolic links.")
   private boolean followLinks;
 
-  @Option(names = "--replication", paramLabel = "N", defaultValue = "0", description = "Copies.")
+  @Option(
+      names = "--replication",
+      paramLabel = "N",
+      defaultValue = "0",
+      description = "Copies, 1 to 16. Default: the cluster's.")
   private int replication;
 
   @Option(
@@ -124,7 +127,13 @@ final class PutVerb extends Verb {
           throw e;
         }
         failed++;
-        new ErrorReport(e, verbName()).print(streams().err(), out().isJson());
+        report(e);
+      } catch (IOException e) {
+        if (sources.size() == 1) {
+          throw e;
+        }
+        failed++;
+        report(LocalFailure.of(e));
       }
     }
     return failed == 0 ? ExitCode.DONE : ExitCode.FAILED;
@@ -209,9 +218,6 @@ final class PutVerb extends Verb {
     try (FileChannel channel = FileChannel.open(job.source, StandardOpenOption.READ);
         InputStream in = Channels.newInputStream(channel)) {
       written = transfer(in, job.target, options(mode(job.source)), done);
-    } catch (NoSuchFileException e) {
-      throw new LeaseFsException(
-          ErrorCode.NOT_FOUND, job.source + ": no such local file", "check the name", e);
     }
     client()
         .setAttributes(

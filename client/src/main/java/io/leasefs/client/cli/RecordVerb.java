@@ -5,6 +5,7 @@ import io.leasefs.client.RecordAppender;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.AppendResult;
+import io.leasefs.common.model.FileStatus;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -80,7 +81,9 @@ final class RecordVerb extends Verb {
       return client().recordAppender(target);
     } catch (LeaseFsException e) {
       if (create && e.code() == ErrorCode.NOT_FOUND) {
-        client().create(target, CreateOptions.DEFAULT).close();
+        // without a chunk: the first record makes it
+        FileStatus unused =
+            client().touch(target, CreateOptions.DEFAULT, System.currentTimeMillis());
         return client().recordAppender(target);
       }
       throw e;

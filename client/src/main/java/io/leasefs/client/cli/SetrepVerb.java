@@ -30,7 +30,7 @@ final class SetrepVerb extends Verb {
   @Option(names = "-w", description = "Wait until the copies are there.")
   private boolean wait;
 
-  @Parameters(index = "0", paramLabel = "N", description = "Copies, 1 to 64.")
+  @Parameters(index = "0", paramLabel = "N", description = "Copies, 1 to 16.")
   private int copies;
 
   @Parameters(index = "1..*", paramLabel = "PATH", arity = "1..*", description = "Files.")

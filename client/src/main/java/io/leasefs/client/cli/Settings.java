@@ -56,18 +56,30 @@ public final class Settings {
     if (key.equals(MASTER)) {
       Sourced name = value(CONTEXT);
       if (!name.text().isEmpty()) {
-        ContextFile file = contexts();
-        ContextFile.Context context = file.contexts().get(name.text());
-        if (context == null) {
-          throw new LeaseFsException(
-              ErrorCode.INVALID_ARGUMENT,
-              "no context named '" + name.text() + "' in " + file.path(),
-              "see them with 'leasefs context ls'");
-        }
-        return new Sourced(String.join(",", context.masters()), "context " + name.text());
+        return new Sourced(
+            String.join(",", context(name.text()).masters()), "context " + name.text());
       }
     }
     return new Sourced(java.util.Objects.requireNonNull(DEFAULTS.get(key)), "default");
+  }
+
+  private ContextFile.Context context(String name) {
+    ContextFile file = contexts();
+    ContextFile.Context context = file.contexts().get(name);
+    if (context == null) {
+      throw new LeaseFsException(
+          ErrorCode.INVALID_ARGUMENT,
+          "no context named '" + name + "' in " + file.path(),
+          "see them with 'leasefs context ls'");
+    }
+    return context;
+  }
+
+  /** The cluster that must answer: known only where the masters are those of a context. */
+  private Optional<String> cluster() {
+    return value(MASTER).source().startsWith("context ")
+        ? context(value(CONTEXT).text()).cluster()
+        : Optional.empty();
   }
 
   private @org.jspecify.annotations.Nullable String flag(String key) {
@@ -116,9 +128,10 @@ public final class Settings {
 
   LeaseFs connect() {
     long timeout = timeoutNanos();
-    return LeaseFs.connect(
+    LeaseFsConfig config =
         LeaseFsConfig.of(masters())
             .withTimeout(timeout == 0 ? Duration.ofDays(365) : Duration.ofNanos(timeout))
-            .withShortLived(true));
+            .withShortLived(true);
+    return LeaseFs.connect(cluster().map(config::withClusterId).orElse(config));
   }
 }

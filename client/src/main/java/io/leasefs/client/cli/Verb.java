@@ -5,6 +5,7 @@ import io.leasefs.client.LeaseFs;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.FilePath;
+import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
@@ -218,10 +219,15 @@ public abstract class Verb implements Callable<Integer> {
       if (answer == 'y' || answer == 'Y') {
         return;
       }
-    } catch (java.io.IOException e) {
+    } catch (IOException e) {
       // no answer is a no
     }
     throw new LeaseFsException(ErrorCode.INVALID_ARGUMENT, what + ": not confirmed");
+  }
+
+  /** The error of one of several paths. */
+  protected void report(LeaseFsException error) {
+    new ErrorReport(error, verbName()).print(streams().err(), out().isJson());
   }
 
   /** Work on one of several paths. */
@@ -245,7 +251,10 @@ public abstract class Verb implements Callable<Integer> {
         work.on(FilePath.parse(path));
       } catch (LeaseFsException e) {
         failed++;
-        new ErrorReport(e, verbName()).print(streams().err(), out().isJson());
+        report(e);
+      } catch (IOException e) {
+        failed++;
+        report(LocalFailure.of(e));
       }
     }
     return failed == 0 ? ExitCode.DONE : ExitCode.FAILED;

@@ -158,7 +158,7 @@ public final class MasterRouter {
             forget(greeted);
             change(what, change, result, false);
           } else {
-            result.completeExceptionally(failure);
+            result.completeExceptionally(failure.ofRequest(id.toString()));
           }
         });
     request.next();

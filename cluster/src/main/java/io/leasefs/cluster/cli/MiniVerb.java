@@ -142,7 +142,9 @@ public final class MiniVerb extends Verb {
     file.with(
             chosen,
             new ContextFile.Context(
-                List.of(cluster.masterAddress().toString()), cluster.folder().toString()),
+                List.of(cluster.masterAddress().toString()),
+                cluster.folder().toString(),
+                Optional.of(cluster.id())),
             true)
         .write();
     return chosen;

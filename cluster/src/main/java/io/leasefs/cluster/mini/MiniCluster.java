@@ -134,6 +134,13 @@ public final class MiniCluster implements AutoCloseable {
     chunkServer.awaitReady(START_LIMIT_NANOS);
   }
 
+  /** The cluster's id, as its master tells it. */
+  public String id() {
+    try (LeaseFs client = LeaseFs.connect(LeaseFsConfig.of(List.of(masterAddress)))) {
+      return client.greeting().clusterId();
+    }
+  }
+
   public ServerAddress masterAddress() {
     return masterAddress;
   }

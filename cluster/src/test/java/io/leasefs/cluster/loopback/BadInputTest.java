@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasefs.chunkserver.ChunkServerMain;
+import io.leasefs.client.LeaseFs;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.master.MasterMain;
@@ -115,7 +116,8 @@ class BadInputTest {
   void badOptionIsWrongUsage() {
     shell.run("--timeout", "soon", "ls").mustFail(2, "not a duration: 'soon'");
     shell.run("cat", "--offset", "many", "/file").mustFail(2, "not a size: 'many'");
-    shell.run("setrep", "0", "/file").mustFail(2, "must be 1 to 64");
+    shell.run("setrep", "0", "/file").mustFail(2, "replication is 1 to 16, not 0");
+    shell.run("setrep", "17", "/file").mustFail(2, "replication is 1 to 16, not 17");
     shell.pipe(new byte[1], "put", "--chunk-size", "1KiB", "-", "/x").mustFail(2, "1 MiB to 1 GiB");
     shell.run("-m", "nonsense", "ls").mustFail(2, "nonsense");
     new Shell(Map.of("HOME", local.toString()))
@@ -283,6 +285,39 @@ class BadInputTest {
         "--master",
         cluster.masterAddress().toString());
     assertThat(shell.run("node", "ls", "-o", "name").outLines()).doesNotContain("cs7");
+  }
+
+  @Test
+  void contextOfAnotherClusterIsRefused() throws Exception {
+    Path config = local.resolve("config.yaml");
+    Shell elsewhere =
+        new Shell(Map.of("HOME", local.toString(), "LEASEFS_CONFIG", config.toString()));
+    String context =
+        "current: lab\ncontexts:\n  lab:\n    masters:\n    - "
+            + cluster.masterAddress()
+            + "\n    cluster: ";
+    Files.writeString(config, context + "another\n");
+    elsewhere.run("ls", "/").mustFail(2, "is of cluster ", ", not another");
+    elsewhere.pipe(new byte[1], "put", "-", "/x").mustFail(2, "is of cluster ", ", not another");
+    elsewhere.run("-m", cluster.masterAddress().toString(), "ls", "/").mustBe(0);
+    try (LeaseFs client = cluster.client()) {
+      Files.writeString(config, context + client.greeting().clusterId() + "\n");
+    }
+    elsewhere.run("ls", "/").mustBe(0);
+    assertThat(elsewhere.run("context", "ls").mustBe(0).out()).contains("CLUSTER");
+  }
+
+  @Test
+  void oneMissingLocalFileOfSeveralIsToldAndTheOthersArePut() throws Exception {
+    Path there = Files.writeString(local.resolve("there"), "here");
+    shell.run("mkdir", "/several").mustBe(0);
+    CommandLineRun run =
+        shell.run("put", local.resolve("none").toString(), there.toString(), "/several").mustBe(1);
+    assertThat(run.err()).contains("none: no such local file");
+    assertThat(shell.run("cat", "/several/there").mustBe(0).out()).isEqualTo("here");
+    shell
+        .run("append", local.resolve("none").toString(), "/file")
+        .mustFail(3, "no such local file");
   }
 
   @Test

@@ -294,6 +294,14 @@ class CommandLineTest {
   }
 
   @Test
+  void firstRecordMakesTheOnlyChunkOfANewFile() {
+    shell.pipe("a\n".getBytes(UTF_8), "record", "--create", "-", "/made").mustBe(0);
+    assertThat(ok("chunk", "ls", "-o", "name", "/made").outLines()).hasSize(1);
+    shell.pipe("b\n".getBytes(UTF_8), "record", "--create", "-", "/made").mustBe(0);
+    assertThat(ok("cat", "/made").out()).isEqualTo("a\nb\n");
+  }
+
+  @Test
   void filesAndFoldersMoveCopyGoAndComeBack() {
     ok("mkdir", "-p", "/mv/from", "/mv/to");
     put("/mv/from/a", "A");
@@ -490,8 +498,12 @@ class CommandLineTest {
     assertThat(run.err().lines()).hasSize(1);
     assertThat(run.err())
         .startsWith("{\"error\":{\"code\":\"NOT_FOUND\",\"exit\":3,\"command\":\"cat\",")
-        .contains("\"message\":\"/none: ")
-        .contains("\"retryable\":false");
+        .contains("\"path\":\"/none\"", "\"message\":\"/none: ")
+        .contains("\"retryable\":false")
+        .doesNotContain("requestId");
+    CommandLineRun change = shell.run("--json", "mkdir", "/none/below").mustBe(3);
+    assertThat(change.err()).contains("\"path\":\"/none/below\"");
+    assertThat(change.err()).containsPattern("\"requestId\":\"[0-9a-f-]+-1\"");
   }
 
   @Test

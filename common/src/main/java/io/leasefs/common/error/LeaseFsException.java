@@ -6,6 +6,7 @@ import org.jspecify.annotations.Nullable;
 public final class LeaseFsException extends RuntimeException {
   private final ErrorCode code;
   private final @Nullable String hint;
+  private final @Nullable String requestId;
 
   /** The message says what and where, in one line. */
   public LeaseFsException(ErrorCode code, String message) {
@@ -19,9 +20,24 @@ public final class LeaseFsException extends RuntimeException {
 
   public LeaseFsException(
       ErrorCode code, String message, @Nullable String hint, @Nullable Throwable cause) {
+    this(code, message, hint, null, cause);
+  }
+
+  private LeaseFsException(
+      ErrorCode code,
+      @Nullable String message,
+      @Nullable String hint,
+      @Nullable String requestId,
+      @Nullable Throwable cause) {
     super(message, cause);
     this.code = code;
     this.hint = hint;
+    this.requestId = requestId;
+  }
+
+  /** The same, as the answer to this request. */
+  public LeaseFsException ofRequest(String id) {
+    return new LeaseFsException(code, getMessage(), hint, id, this);
   }
 
   public ErrorCode code() {
@@ -30,5 +46,10 @@ public final class LeaseFsException extends RuntimeException {
 
   public @Nullable String hint() {
     return hint;
+  }
+
+  /** The request that failed, where it had an id. */
+  public @Nullable String requestId() {
+    return requestId;
   }
 }
