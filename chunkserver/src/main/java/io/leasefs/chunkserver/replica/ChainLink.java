@@ -149,6 +149,11 @@ final class ChainLink {
     replica.send(next, new PeerMessage.Committed(replica.handle(), version, toldCommitted));
   }
 
+  /** The next one tells how it is. */
+  private void ask() {
+    replica.send(next, new PeerMessage.Committed(replica.handle(), version, 0));
+  }
+
   /** Takes in how far they are. Serials never go down: what was journalled stays so. */
   void heard(PeerMessage.ChainProgress progress) {
     heardAt = replica.now();
@@ -162,8 +167,8 @@ final class ChainLink {
     if (resending) {
       pump();
     }
-    if (replica.log.committedSerial() == replica.log.lastSerial()) {
-      tellCommittedSoon();
+    if (healths[0] == Health.GOOD && replica.log.committedSerial() == replica.log.lastSerial()) {
+      tellCommittedSoon(); // or else it is asked how it is, from time to time
     }
   }
 
@@ -205,7 +210,7 @@ final class ChainLink {
     if (!waiting()) {
       if (healths[0] != Health.GOOD && resendDue(now)) {
         resentAt = now;
-        tellCommitted(); // nothing new: it answers how it is
+        ask();
       }
       return;
     }

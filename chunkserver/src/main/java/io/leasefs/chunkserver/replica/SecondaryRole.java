@@ -111,12 +111,15 @@ final class SecondaryRole {
     settle();
   }
 
-  /** The same, by a message of its own, which is passed on; with nothing new it asks how we are. */
+  /**
+   * The same, by a message of its own, which is passed on. Serial 0 asks how we are. What is known
+   * already is not answered: the one above tells it again whenever it hears from us.
+   */
   void committedAlone(ServerId from, long serial) {
     if (!from.equals(upstream)) {
       return;
     }
-    progressDue |= serial <= replica.log.committedSerial();
+    progressDue |= serial == 0;
     committed(serial);
     if (link != null) {
       link.tellCommitted();

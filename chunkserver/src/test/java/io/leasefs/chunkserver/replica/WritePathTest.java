@@ -16,6 +16,7 @@ import io.leasefs.common.api.FrameAnswer.OutOfOrder;
 import io.leasefs.common.api.FrameAnswer.Refused;
 import io.leasefs.common.api.MutationKind;
 import io.leasefs.common.api.PeerMessage;
+import io.leasefs.common.api.PeerMessage.Health;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
@@ -76,6 +77,25 @@ class WritePathTest {
     assertThat(b.committed()).isEqualTo(1);
     assertThat(c.committed()).isEqualTo(1);
     assertThat(a.core.wakeAt()).isGreaterThan(chain.now + 1000 * MILLI);
+  }
+
+  @Test
+  void chainAtRestIsSilentWhateverWasHeardTwice() {
+    chain.append("a", 1, 5, 1, "x");
+    chain.pass(100 * MILLI);
+    for (Node from : List.of(b, c)) {
+      ServerId to = from == b ? a.self.server() : b.self.server();
+      PeerMessage again =
+          new PeerMessage.ChainProgress(
+              TestChain.SPEC.handle(),
+              1,
+              List.of(new PeerMessage.MemberProgress(from.self.server(), 1, Health.GOOD)));
+      chain.deliver(new Sent(from.self.server(), to, again));
+    }
+    chain.pass(1000 * MILLI);
+    for (Node node : List.of(a, b, c)) {
+      assertThat(node.core.wakeAt()).isGreaterThan(chain.now + 1000 * MILLI);
+    }
   }
 
   @Test

@@ -28,6 +28,7 @@ public sealed interface PeerMessage {
 
   /**
    * Down the chain, where no mutation is at hand to carry it: everything up to here is committed.
+   * With serial 0 a member that was not well is asked how it is.
    */
   record Committed(ChunkHandle chunk, long version, long serial) implements PeerMessage {}
 
