@@ -23,6 +23,7 @@ import io.leasefs.chunkserver.session.SessionCore;
 import io.leasefs.chunkserver.session.SessionEvent;
 import io.leasefs.chunkserver.store.ChunkInstall;
 import io.leasefs.chunkserver.store.ChunkStore;
+import io.leasefs.chunkserver.store.Scrubber;
 import io.leasefs.chunkserver.store.StoredChunk;
 import io.leasefs.common.api.ChunkApi;
 import io.leasefs.common.api.Heartbeat;
@@ -39,12 +40,14 @@ import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkSpec;
 import io.leasefs.common.model.ClusterEvent;
 import io.leasefs.common.model.Endpoints;
+import io.leasefs.common.model.EventKind;
 import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.SessionId;
 import io.leasefs.server.events.EventLog;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -108,6 +111,9 @@ public final class ChunkServer implements ChunkApi {
 
   /** How often the store flushes and looks at its disk. */
   private static final long MAINTAIN_NANOS = 1_000_000_000L;
+
+  /** After a step of the scrubber that failed for no known reason. */
+  private static final long SCRUB_AGAIN_NANOS = 60_000_000_000L;
 
   private final ChunkServerConfig config;
   private final Edges edges;
@@ -220,6 +226,45 @@ public final class ChunkServer implements ChunkApi {
     maintain();
   }
 
+  /** Bit by bit while the server lives. */
+  private void scrub(Scrubber scrubber) {
+    if (!stopping) {
+      edges.disk.execute(
+          () -> {
+            long wait = scrubStep(scrubber);
+            edges.scheduler.after(wait, () -> scrub(scrubber));
+          });
+    }
+  }
+
+  private long scrubStep(Scrubber scrubber) {
+    try {
+      return scrubber.step(edges.clock.nanos());
+    } catch (RuntimeException e) {
+      logger.error("scrubbing failed", e);
+      return SCRUB_AGAIN_NANOS;
+    }
+  }
+
+  private void scrubbed(Scrubber.Finding finding) {
+    logger.error("damage found chunk={} reason=\"{}\"", finding.chunk(), finding.why());
+    events.record(
+        EventKind.SCRUB_FOUND_DAMAGE,
+        Optional.of(config.name()),
+        Optional.of(finding.chunk()),
+        0,
+        Map.of("blocks", finding.blocks().toString(), "why", finding.why()));
+    table
+        .stripe(finding.chunk())
+        .execute(
+            () -> {
+              ReplicaLoop loop = table.find(finding.chunk());
+              if (loop != null) {
+                loop.step(new ReplicaEvent.DamageFound(finding.why()));
+              }
+            });
+  }
+
   /** Every second while the server lives. */
   private void maintain() {
     if (!stopping) {
@@ -250,6 +295,11 @@ public final class ChunkServer implements ChunkApi {
       }
       table.bornUnderThisBootSince(id.value());
       joined = true;
+      if (config.scrubBytesPerSecond() > 0) {
+        scrub(
+            new Scrubber(
+                store, config.scrubBytesPerSecond(), config.scrubRoundNanos(), this::scrubbed));
+      }
     }
   }
 

@@ -17,6 +17,8 @@ import java.util.List;
  * @param openReads most reads under way
  * @param copies most chunks that are copied here at the same time
  * @param copyBytesPerSecond most that one copy takes
+ * @param scrubBytesPerSecond what is read in the background to find damage; 0: nothing
+ * @param scrubRoundNanos from the beginning of one look at everything to the next, at least
  */
 public record ChunkServerConfig(
     ServerId name,
@@ -28,7 +30,9 @@ public record ChunkServerConfig(
     int readThreads,
     int openReads,
     int copies,
-    long copyBytesPerSecond) {
+    long copyBytesPerSecond,
+    long scrubBytesPerSecond,
+    long scrubRoundNanos) {
   public ChunkServerConfig {
     masters = List.copyOf(masters);
   }
@@ -37,6 +41,34 @@ public record ChunkServerConfig(
   public static ChunkServerConfig of(
       ServerId name, String rack, String bootId, List<ServerAddress> masters) {
     return new ChunkServerConfig(
-        name, rack, bootId, masters, 40L << 20, 96L << 20, 32, 1_024, 2, 64L << 20);
+        name,
+        rack,
+        bootId,
+        masters,
+        40L << 20,
+        96L << 20,
+        32,
+        1_024,
+        2,
+        64L << 20,
+        4L << 20,
+        3_600_000_000_000L);
+  }
+
+  /** The same, looking for damage at another rate. */
+  public ChunkServerConfig withScrubbing(long bytesPerSecond, long roundNanos) {
+    return new ChunkServerConfig(
+        name,
+        rack,
+        bootId,
+        masters,
+        flightBytes,
+        peerQueueBytes,
+        readThreads,
+        openReads,
+        copies,
+        copyBytesPerSecond,
+        bytesPerSecond,
+        roundNanos);
   }
 }

@@ -7,6 +7,7 @@ import io.leasefs.chunkserver.session.ServerRecord;
 import io.leasefs.chunkserver.store.ChunkStore;
 import io.leasefs.common.config.Config;
 import io.leasefs.common.config.ConfigKey;
+import io.leasefs.common.config.DataSize;
 import io.leasefs.common.edge.Clock;
 import io.leasefs.common.edge.Disk;
 import io.leasefs.common.edge.DiskFile;
@@ -56,6 +57,12 @@ public final class ChunkServerMain {
       ConfigKey.text("rack", "where it stands: copies are spread over racks").withDefault("r1");
   private static final ConfigKey<List<ServerAddress>> MASTER =
       ConfigKey.addresses("master", "addresses of the masters, separated by commas");
+  private static final ConfigKey<DataSize> SCRUB_RATE =
+      ConfigKey.size("scrub.rate", "read so much a second to find damage; 0: do not")
+          .withDefault("4MiB");
+  private static final ConfigKey<Duration> SCRUB_EVERY =
+      ConfigKey.duration("scrub.every", "look at everything once in this time, if the rate allows")
+          .withDefault("1h");
   private static final ConfigKey<ServerAddress> LISTEN = ServerKeys.listen(9810);
 
   private static final int CORE_THREADS = 8;
@@ -90,6 +97,8 @@ public final class ChunkServerMain {
         ServerKeys.DATA,
         MASTER,
         LISTEN,
+        SCRUB_RATE,
+        SCRUB_EVERY,
         ServerKeys.LISTEN_EXTERNAL,
         ServerKeys.ADVERTISE,
         ServerKeys.ADVERTISE_EXTERNAL,
@@ -159,7 +168,8 @@ public final class ChunkServerMain {
     process.onStop("peer channels", peerChannels);
     ChunkServer server =
         new ChunkServer(
-            ChunkServerConfig.of(name, config.get(RACK), bootId, config.get(MASTER)),
+            ChunkServerConfig.of(name, config.get(RACK), bootId, config.get(MASTER))
+                .withScrubbing(config.get(SCRUB_RATE).bytes(), config.get(SCRUB_EVERY).toNanos()),
             new ChunkServer.Edges(
                 clock,
                 timer,

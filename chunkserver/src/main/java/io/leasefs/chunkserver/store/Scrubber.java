@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Verifies in the background, block by block, the committed content of chunks that nobody writes
- * just now, round and round, no faster than it is told to. What it finds is told; it repairs
- * nothing.
+ * just now, no faster than it is told to; round after round, no more often than it is told to. What
+ * it finds is told; it repairs nothing.
  *
  * <p>One thread at a time; {@link #step} blocks on the disk.
  */
@@ -18,7 +18,7 @@ public final class Scrubber {
   /** Blocks read in one step: 1 MiB. */
   static final int STEP_BLOCKS = 16;
 
-  private static final long QUIET_NANOS = 10_000_000_000L;
+  private static final long MOST_QUIET_NANOS = 10_000_000_000L;
   private static final long SECOND = 1_000_000_000L;
 
   /**
@@ -34,20 +34,30 @@ public final class Scrubber {
 
   private final ChunkStore store;
   private final long bytesPerSecond;
+  private final long roundNanos;
+  private final long quietNanos;
   private final Consumer<Finding> findings;
+  private long roundBeganAt = Long.MIN_VALUE;
   private long chunkAt = -1;
   private long blockAt;
   private final List<Long> bad = new ArrayList<>();
   private long rounds;
   private long bytesVerified;
 
-  /** Findings are told on the thread of {@link #step}, once per chunk and round. */
-  public Scrubber(ChunkStore store, long bytesPerSecond, Consumer<Finding> findings) {
+  /**
+   * @param roundNanos from the beginning of one round to that of the next, at least; chunks that
+   *     were written within the shorter of this and ten seconds wait for the next one
+   * @param findings told on the thread of {@link #step}, once per chunk and round
+   */
+  public Scrubber(
+      ChunkStore store, long bytesPerSecond, long roundNanos, Consumer<Finding> findings) {
     if (bytesPerSecond < 1) {
       throw new IllegalArgumentException("bytesPerSecond: " + bytesPerSecond);
     }
     this.store = store;
     this.bytesPerSecond = bytesPerSecond;
+    this.roundNanos = roundNanos;
+    this.quietNanos = Math.min(roundNanos, MOST_QUIET_NANOS);
     this.findings = findings;
   }
 
@@ -56,10 +66,18 @@ public final class Scrubber {
    *
    * @return nanoseconds to wait before the next step
    */
-  public long step() {
+  public long step(long now) {
+    if (roundBeganAt == Long.MIN_VALUE) {
+      roundBeganAt = now;
+    }
     StoredChunk chunk = current();
     if (chunk == null) {
-      return SECOND;
+      rounds++;
+      chunkAt = -1;
+      blockAt = 0;
+      long wait = Math.max(SECOND, roundBeganAt + roundNanos - now);
+      roundBeganAt = now + wait;
+      return wait;
     }
     long blocks = BlockTable.blocks(chunk.committedLength());
     long count = Math.min(STEP_BLOCKS, blocks - blockAt);
@@ -95,23 +113,18 @@ public final class Scrubber {
     blockAt = 0;
   }
 
-  /** The chunk that is under way, or the next one that is quiet; null where there is none. */
+  /** The chunk that is under way, or the next one that is quiet; null where the round is over. */
   private @Nullable StoredChunk current() {
-    for (int turn = 0; turn < 2; turn++) {
-      for (StoredChunk chunk : store.chunksFrom(Math.max(0, chunkAt))) {
-        boolean underWay = blockAt > 0 && chunk.handle().value() == chunkAt;
-        if (underWay || (chunk.queue().isQuiet(QUIET_NANOS) && !chunk.queue().isFailed())) {
-          if (!underWay) {
-            chunkAt = chunk.handle().value();
-            blockAt = 0;
-            bad.clear();
-          }
-          return chunk;
+    for (StoredChunk chunk : store.chunksFrom(Math.max(0, chunkAt))) {
+      boolean underWay = blockAt > 0 && chunk.handle().value() == chunkAt;
+      if (underWay || (chunk.queue().isQuiet(quietNanos) && !chunk.queue().isFailed())) {
+        if (!underWay) {
+          chunkAt = chunk.handle().value();
+          blockAt = 0;
+          bad.clear();
         }
+        return chunk;
       }
-      chunkAt = -1;
-      blockAt = 0;
-      rounds++;
     }
     return null;
   }

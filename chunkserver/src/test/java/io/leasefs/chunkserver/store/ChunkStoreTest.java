@@ -205,14 +205,14 @@ class ChunkStoreTest {
     ByteBuffer good = chunk.read(140_000, 100, Long.MAX_VALUE, ByteBuffer::allocate).payload();
     assertThat(good).isEqualTo(ByteBuffer.wrap(model.contentAt(model.committed), 140_000, 100));
     List<Scrubber.Finding> findings = new ArrayList<>();
-    Scrubber scrubber = new Scrubber(store, 1 << 20, findings::add);
-    assertThat(scrubber.step()).isEqualTo(1_000_000_000L); // nobody is quiet yet
+    Scrubber scrubber = new Scrubber(store, 1 << 20, 3_600_000_000_000L, findings::add);
+    assertThat(scrubber.step(0)).isEqualTo(3_600_000_000_000L); // nobody is quiet yet
     assertThat(findings).isEmpty();
     fixture.pass(11_000_000_000L);
     long waited = 0;
     long before = scrubber.rounds();
     while (scrubber.rounds() < before + 1) {
-      waited += scrubber.step();
+      waited += scrubber.step(waited);
     }
     assertThat(findings)
         .containsExactly(

@@ -5,12 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.gson.JsonElement;
 import io.leasefs.client.LeaseFs;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -102,6 +104,40 @@ class DamageTest {
     awaitGoodCopies("/file", 3);
     assertThat(shell.run("events", "--kind", "REPLICA_DAMAGED").mustBe(0).outLines()).isNotEmpty();
     assertThat(shell.run("cat", "/file").mustBe(0).outBytes()).isEqualTo(content);
+  }
+
+  @Test
+  void damageInAChunkThatNobodyReadsIsFoundByTheScrubberAndMadeGood() throws Exception {
+    stop();
+    cluster = InProcessCluster.start(4, List.of("--scrub-rate", "64MiB", "--scrub-every", "1s"));
+    shell = cluster.shell();
+    byte[] content = noise(300_000);
+    shell.pipe(content, "put", "-", "/unread").mustBe(0);
+    String holder = holders("/unread").get(1);
+    Path data = only(holder, ".data");
+    try (RandomAccessFile file = new RandomAccessFile(data.toFile(), "rw")) {
+      file.seek(200_000);
+      int before = file.read();
+      file.seek(200_000);
+      file.write(before ^ 1);
+    }
+    await(
+        "the master hears of it",
+        () -> !shell.run("events", "--kind", "REPLICA_DAMAGED").mustBe(0).outLines().isEmpty());
+    assertThat(cluster.folder(holder).resolve("events.jsonl"))
+        .content()
+        .contains("SCRUB_FOUND_DAMAGE")
+        .contains("[3]");
+    awaitGoodCopies("/unread", 3);
+    assertThat(shell.run("cat", "/unread").mustBe(0).outBytes()).isEqualTo(content);
+  }
+
+  private static void await(String what, BooleanSupplier condition) {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+    while (!condition.getAsBoolean()) {
+      assertThat(System.nanoTime()).as(what).isLessThan(deadline);
+      LockSupport.parkNanos(50_000_000);
+    }
   }
 
   @Test

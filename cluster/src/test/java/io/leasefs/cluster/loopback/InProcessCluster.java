@@ -33,19 +33,28 @@ public final class InProcessCluster implements AutoCloseable {
 
   private final Path folder;
   private final List<String> masterFlags;
+  private final List<String> chunkServerFlags;
   private final Map<String, ServerProcess> chunkServers = new LinkedHashMap<>();
   private @Nullable ServerProcess master;
   private String masterAddress = ANY_PORT;
 
-  private InProcessCluster(Path folder, List<String> masterFlags) {
+  private InProcessCluster(Path folder, List<String> masterFlags, List<String> chunkServerFlags) {
     this.folder = folder;
     this.masterFlags = masterFlags;
+    this.chunkServerFlags = chunkServerFlags;
   }
 
   /** Starts a master and so many chunkservers, cs1 and on, two to a rack. */
   public static InProcessCluster start(int servers, String... masterFlags) throws Exception {
+    return start(servers, List.of(), masterFlags);
+  }
+
+  /** The same, with settings for the chunkservers. */
+  static InProcessCluster start(int servers, List<String> chunkServerFlags, String... masterFlags)
+      throws Exception {
     InProcessCluster cluster =
-        new InProcessCluster(Files.createTempDirectory("leasefs-loopback"), List.of(masterFlags));
+        new InProcessCluster(
+            Files.createTempDirectory("leasefs-loopback"), List.of(masterFlags), chunkServerFlags);
     try {
       cluster.startMaster();
       for (int i = 1; i <= servers; i++) {
@@ -81,21 +90,12 @@ public final class InProcessCluster implements AutoCloseable {
   /** Starts a chunkserver, on the data that it left behind if it ran before. */
   void startChunkServer(String name) throws Exception {
     int number = Integer.parseInt(name.substring(2));
-    chunkServers.put(
-        name,
-        ChunkServerMain.within(
-            List.of(
-                "--name",
-                name,
-                "--rack",
-                "r" + (number + 1) / 2,
-                "--data",
-                folder(name).toString(),
-                "--listen",
-                ANY_PORT,
-                "--master",
-                masterAddress,
-                "--allow-faults")));
+    List<String> flags = new ArrayList<>();
+    flags.addAll(List.of("--name", name, "--rack", "r" + (number + 1) / 2));
+    flags.addAll(List.of("--data", folder(name).toString(), "--listen", ANY_PORT));
+    flags.addAll(List.of("--master", masterAddress, "--allow-faults"));
+    flags.addAll(chunkServerFlags);
+    chunkServers.put(name, ChunkServerMain.within(flags));
   }
 
   /** Stops a chunkserver as SIGTERM does. */
