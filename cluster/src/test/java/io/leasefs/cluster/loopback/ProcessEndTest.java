@@ -2,12 +2,9 @@ package io.leasefs.cluster.loopback;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasefs.cluster.LeaseFsMain;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.net.URL;
-import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -87,27 +84,12 @@ class ProcessEndTest {
   }
 
   private Process program(String... arguments) throws IOException {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(List.of("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
-    command.addAll(
-        List.of("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow"));
-    command.addAll(List.of("-cp", classPath(), LeaseFsMain.class.getName()));
-    command.addAll(List.of("-m", cluster.masterAddress().toString()));
-    command.addAll(List.of(arguments));
+    List<String> all = new ArrayList<>(List.of("-m", cluster.masterAddress().toString()));
+    all.addAll(List.of(arguments));
+    List<String> command = Programs.command(List.of(), all);
     Process process =
         new ProcessBuilder(command).redirectError(local.resolve("stderr").toFile()).start();
     started.add(process);
     return process;
-  }
-
-  /** That of this test, however its runner loads it, but for the tests' own set-up of the log. */
-  private static String classPath() {
-    List<String> entries =
-        LeaseFsMain.class.getClassLoader() instanceof URLClassLoader loader
-            ? Arrays.stream(loader.getURLs()).map(URL::getPath).toList()
-            : List.of(System.getProperty("java.class.path").split(":", -1));
-    return String.join(
-        ":", entries.stream().filter(e -> !Files.exists(Path.of(e, "logback-test.xml"))).toList());
   }
 }
