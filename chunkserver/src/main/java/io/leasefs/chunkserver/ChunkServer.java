@@ -130,11 +130,16 @@ public final class ChunkServer implements ChunkApi {
   private final ReadDesk reads;
   private final CopySource copies;
   private final CompletableFuture<Boolean> stopped = new CompletableFuture<>();
+  private final CompletableFuture<LeaseFsException> refused = new CompletableFuture<>();
 
   /** The cluster's, once it is known. */
   private volatile LeaseTerms terms = LeaseTerms.ofTtl(10_000_000_000L);
 
   private volatile boolean joined;
+
+  /** Of the disk, when it was last looked at; written by whoever looks, one at a time. */
+  private volatile boolean nearlyFull;
+
   private volatile boolean stopping;
 
   /**
@@ -183,7 +188,14 @@ public final class ChunkServer implements ChunkApi {
             config.copies(),
             config.copyBytesPerSecond());
     MasterOrders orders =
-        new MasterOrders(table, peers, copier, edges.scheduler, this::joined, stopped::complete);
+        new MasterOrders(
+            table,
+            peers,
+            copier,
+            edges.scheduler,
+            this::joined,
+            refused::complete,
+            stopped::complete);
     session =
         new MasterSession(
             config.name(),
@@ -271,7 +283,9 @@ public final class ChunkServer implements ChunkApi {
       edges.disk.execute(
           () -> {
             store.maintain();
-            session.post(new SessionEvent.Disks(diskReport()));
+            List<Heartbeat.DiskReport> disks = diskReport();
+            session.post(new SessionEvent.Disks(disks));
+            lookAtSpace(disks.get(0).full());
           });
       edges.scheduler.after(MAINTAIN_NANOS, this::maintain);
     }
@@ -283,6 +297,37 @@ public final class ChunkServer implements ChunkApi {
     } catch (IOException e) {
       logger.error("disk cannot be looked at reason=\"{}\"", e.toString());
       return List.of(new Heartbeat.DiskReport(store.diskId(), 0, 0, true, true));
+    }
+  }
+
+  private void lookAtSpace(boolean full) {
+    if (full != nearlyFull) {
+      nearlyFull = full;
+      logger.warn("disk nearlyFull={}", full);
+      table.spaceChanged(full);
+    }
+    if (!full) {
+      for (StoredChunk stopped : store.outOfSpace()) {
+        table.stripe(stopped.handle()).execute(() -> goOn(stopped));
+      }
+    }
+  }
+
+  /** There is room again for a copy that had stopped for want of it. On the chunk's executor. */
+  private void goOn(StoredChunk stopped) {
+    ReplicaLoop loop = table.find(stopped.handle());
+    if (loop == null || loop.stored() != stopped) {
+      return;
+    }
+    loop.close();
+    try {
+      StoredChunk again = store.reopen(stopped);
+      ReplicaLoop next = loop(again, ReplicaCore.restarted(again.image(), terms));
+      table.adopt(next);
+      logger.info("chunk goes on, there is room again chunk={}", stopped.handle());
+      session.post(new SessionEvent.Told(new News.Changed(next.core().report())));
+    } catch (IOException e) {
+      logger.error("chunk cannot go on chunk={} reason=\"{}\"", stopped.handle(), e.toString());
     }
   }
 
@@ -342,8 +387,9 @@ public final class ChunkServer implements ChunkApi {
       ReplicaLoop here = table.find(chunk);
       if (here != null) {
         Heartbeat.ReplicaReport report = here.core().report();
-        boolean same = report.replica().equals(order.learner().replica());
-        if (same || report.accepted() >= order.version()) {
+        // Ids of copies grow with their orders.
+        boolean late = report.replica().value() >= order.learner().replica().value();
+        if (late || report.accepted() >= order.version()) {
           // The master may not know; or it ordered this before it knew what is here.
           session.post(new SessionEvent.Told(new News.Changed(report)));
           throw new LeaseFsException(
@@ -532,6 +578,11 @@ public final class ChunkServer implements ChunkApi {
     } catch (LeaseFsException e) {
       return CompletableFuture.failedFuture(e);
     }
+  }
+
+  /** Completed, with what to tell the operator, where the masters will never take this server. */
+  public CompletableFuture<LeaseFsException> refused() {
+    return refused;
   }
 
   /** Whether it does its work now, for a health page. */

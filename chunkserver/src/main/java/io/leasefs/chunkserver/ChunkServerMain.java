@@ -205,6 +205,7 @@ public final class ChunkServerMain {
         () -> {
           boolean _ = server.stop().get(STOP_SECONDS, TimeUnit.SECONDS);
         });
+    var _ = server.refused().thenAccept(process::refuse);
     server.start(endpoints);
 
     Map<String, Object> facts = new LinkedHashMap<>();

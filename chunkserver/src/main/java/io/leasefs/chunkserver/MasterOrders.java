@@ -12,6 +12,7 @@ import io.leasefs.common.api.Heartbeat;
 import io.leasefs.common.api.Heartbeat.Certainty;
 import io.leasefs.common.api.Heartbeat.ReplicaReport;
 import io.leasefs.common.edge.Scheduler;
+import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.lease.LeaseTerms;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.LeaseGrant;
@@ -46,6 +47,7 @@ final class MasterOrders implements SessionListener {
   private final ChunkCopier copier;
   private final Scheduler scheduler;
   private final BiConsumer<SessionId, LeaseTerms> whenJoined;
+  private final Consumer<LeaseFsException> whenRefused;
   private final Consumer<Boolean> whenStopped;
   private @Nullable MasterSession session;
 
@@ -55,12 +57,14 @@ final class MasterOrders implements SessionListener {
       ChunkCopier copier,
       Scheduler scheduler,
       BiConsumer<SessionId, LeaseTerms> whenJoined,
+      Consumer<LeaseFsException> whenRefused,
       Consumer<Boolean> whenStopped) {
     this.table = table;
     this.peers = peers;
     this.copier = copier;
     this.scheduler = scheduler;
     this.whenJoined = whenJoined;
+    this.whenRefused = whenRefused;
     this.whenStopped = whenStopped;
   }
 
@@ -235,6 +239,11 @@ final class MasterOrders implements SessionListener {
                     delete.highestVersion());
               }
             });
+  }
+
+  @Override
+  public void refused(LeaseFsException why) {
+    whenRefused.accept(why);
   }
 
   @Override

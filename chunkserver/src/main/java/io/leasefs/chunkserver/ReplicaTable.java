@@ -71,6 +71,7 @@ final class ReplicaTable {
   private volatile long bootSince = Long.MAX_VALUE;
 
   private volatile ReplicaEvent.@Nullable SessionsDead dead;
+  private volatile boolean nearlyFull;
 
   ReplicaTable(ServerId self, DiskId disk, Opener opener, Executor pool) {
     this.self = self;
@@ -178,9 +179,18 @@ final class ReplicaTable {
     }
   }
 
+  /** The disk has turned nearly full, or is that no more. */
+  void spaceChanged(boolean full) {
+    nearlyFull = full;
+    all().forEach(loop -> loop.post(new ReplicaEvent.SpaceChanged(full)));
+  }
+
   /** A copy that has just been made. On the chunk's executor. */
   void adopt(ReplicaLoop loop) {
     loops.put(loop.handle(), loop);
+    if (nearlyFull) {
+      loop.step(new ReplicaEvent.SpaceChanged(true));
+    }
     ReplicaEvent.SessionsDead newest = dead;
     if (newest != null) {
       loop.step(newest);

@@ -451,9 +451,14 @@ class ChunkServerTest {
 
   private Heartbeat.CopyCommand copyOrder(
       long version, ServerId source, ServerId target, Optional<ChunkSeal> seal) {
+    return copyOrder(version, source, target, seal, new ReplicaId(50));
+  }
+
+  private Heartbeat.CopyCommand copyOrder(
+      long version, ServerId source, ServerId target, Optional<ChunkSeal> seal, ReplicaId replica) {
     return new Heartbeat.CopyCommand(
         SPEC,
-        new Member(target, Objects.requireNonNull(diskIds.get(target)), new ReplicaId(50)),
+        new Member(target, Objects.requireNonNull(diskIds.get(target)), replica),
         version,
         member(source),
         new ServerAddress(source.name(), 1),
@@ -527,6 +532,22 @@ class ChunkServerTest {
     stream(CS1).send(after);
     assertThat(answerTo(after)).isInstanceOf(FrameAnswer.Applied.class);
     assertThat(read(CS3, 2, ReadMode.DEFAULT)).isEqualTo(all + "later!");
+
+    // the order comes again, as it does until the master has heard of the copy; so does an older
+    // one
+    int told = master.replicas.size();
+    master.order(CS3, copyOrder(1, CS1, CS3, Optional.empty()));
+    master.order(CS3, copyOrder(9, CS1, CS3, Optional.empty(), new ReplicaId(49)));
+    time.pass(2_000);
+    assertThat(master.replicas.stream().skip(told))
+        .isNotEmpty()
+        .allMatch(r -> r.state() == Heartbeat.ReplicaState.OPEN)
+        .allMatch(r -> r.replica().equals(new ReplicaId(50)));
+    Frame more = append(2, "more");
+    stream(CS1).send(more);
+    assertThat(answerTo(more)).isInstanceOf(FrameAnswer.Applied.class);
+    assertThat(read(CS3, 2, ReadMode.DEFAULT)).isEqualTo(all + "later!more");
+    assertThat(master.failedMembers).isEmpty();
   }
 
   @Test
@@ -729,6 +750,117 @@ class ChunkServerTest {
     assertThatThrownBy(() -> own.command("freeze", List.of("soon")))
         .isInstanceOf(LeaseFsException.class)
         .hasMessageContaining("milliseconds");
+  }
+
+  /** Leaves so much room on a server's disk. */
+  private void room(ServerId id, long bytes) throws IOException {
+    SimulatedDisk disk = (SimulatedDisk) Objects.requireNonNull(disks.get(id));
+    disk.setTotalBytes(disk.totalBytes() - disk.freeBytes() + bytes);
+  }
+
+  @Test
+  void nearlyFullDiskOfAnyMemberHasTheChunkSealedBeforeAnyWriteFails() throws IOException {
+    master.grant(CS1, grant(1, 0, CS1, CS2, CS3));
+    time.pass(20);
+    Frame first = append(1, "one;");
+    stream(CS1).send(first);
+    assertThat(answerTo(first)).isInstanceOf(FrameAnswer.Applied.class);
+
+    room(CS3, 8 << 20);
+    time.pass(1_500);
+    Frame tells = append(1, "two;"); // its acknowledgement says how CS3 is
+    stream(CS1).send(tells);
+    assertThat(answerTo(tells)).isInstanceOf(FrameAnswer.Applied.class);
+    Frame next = append(1, "three;");
+    stream(CS1).send(next);
+    assertThat(answerTo(next))
+        .isInstanceOfSatisfying(
+            FrameAnswer.ChunkFull.class,
+            full -> assertThat(full.seal().lengthBytes()).isEqualTo("one;two;".length()));
+    assertThat(master.failedMembers).isEmpty();
+    for (ServerId id : servers.keySet()) {
+      assertThat(read(id, 1, ReadMode.DEFAULT)).as("at " + id).isEqualTo("one;two;");
+    }
+  }
+
+  @Test
+  void overwriteOnANearlyFullDiskIsRefusedWithNoSpace() throws IOException {
+    master.grant(CS1, grant(1, 0, CS1, CS2, CS3));
+    time.pass(20);
+    Frame first = append(1, "one;");
+    stream(CS1).send(first);
+    assertThat(answerTo(first)).isInstanceOf(FrameAnswer.Applied.class);
+    room(CS1, 8 << 20);
+    time.pass(1_500);
+    Frame over = frame(1, MutationKind.WRITE, 0, "ONE;", false);
+    stream(CS1).send(over);
+    assertThat(answerTo(over).toString()).contains("NO_SPACE");
+    room(CS1, 512 << 20);
+    time.pass(1_500);
+    stream(CS1).send(over);
+    assertThat(answerTo(over)).isInstanceOf(FrameAnswer.Applied.class);
+  }
+
+  @Test
+  void copyThatRanOutOfRoomLosesNothingAndGoesOnOnceThereIsRoom() throws IOException {
+    master.grant(CS1, grant(1, 0, CS1, CS2, CS3));
+    time.pass(20);
+    Frame first = append(1, "one;");
+    stream(CS1).send(first);
+    assertThat(answerTo(first)).isInstanceOf(FrameAnswer.Applied.class);
+
+    room(CS3, 10);
+    Frame second = append(1, "two;");
+    stream(CS1).send(second);
+    awaitReport(Heartbeat.ReplicaState.DAMAGED, member(CS3).replica());
+    assertThat(
+            time.passUntil(
+                () -> master.failedMembers.stream().anyMatch(f -> f.member().equals(CS3)), 1_500))
+        .isTrue();
+    assertThat(answers).hasSize(1);
+
+    time.pass(3_000);
+    int told = master.replicas.size();
+    room(CS3, 512 << 20);
+    assertThat(
+            time.passUntil(
+                () ->
+                    master.replicas.stream()
+                        .skip(told)
+                        .anyMatch(
+                            r ->
+                                r.replica().equals(member(CS3).replica())
+                                    && r.state() == Heartbeat.ReplicaState.OPEN
+                                    && r.lastSerial() >= 1),
+                2_500))
+        .isTrue();
+    seal(2, CS1, CS2, CS3);
+    recover(2, CS1, CS2, CS3);
+    Heartbeat.VersionStarted started = started(2, 3);
+    master.grant(CS1, grant(2, started.firstSerial(), CS1, CS2, CS3));
+    time.pass(100);
+    Frame again =
+        new Frame(
+            second.file(),
+            second.chunk(),
+            2,
+            0,
+            second.session(),
+            second.sequence(),
+            1,
+            0,
+            second.kind(),
+            0,
+            false,
+            second.checksums(),
+            second.payload(),
+            Optional.empty());
+    stream(CS1).send(again);
+    assertThat(answerTo(again)).isInstanceOf(FrameAnswer.Applied.class);
+    Frame third = append(2, "three;");
+    stream(CS1).send(third);
+    assertThat(answerTo(third)).isInstanceOf(FrameAnswer.Applied.class);
+    assertThat(read(CS3, 2, ReadMode.DEFAULT)).isEqualTo("one;two;three;");
   }
 
   @Test

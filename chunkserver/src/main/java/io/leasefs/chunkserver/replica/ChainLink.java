@@ -183,6 +183,16 @@ final class ChainLink {
     }
   }
 
+  /** Somebody below has little room left. */
+  boolean nearlyFull() {
+    for (Health health : healths) {
+      if (health == Health.NEARLY_FULL) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** The stream to the next member broke. */
   void broken() {
     healths[0] = Health.UNREACHABLE;
@@ -195,7 +205,7 @@ final class ChainLink {
 
   /** True while anything here needs a look from time to time. */
   boolean busy() {
-    return waiting() || healths[0] != Health.GOOD || tellCommittedAt != Long.MAX_VALUE;
+    return waiting() || !healths[0].works() || tellCommittedAt != Long.MAX_VALUE;
   }
 
   long tellCommittedAt() {
@@ -208,7 +218,7 @@ final class ChainLink {
       tellCommitted();
     }
     if (!waiting()) {
-      if (healths[0] != Health.GOOD && resendDue(now)) {
+      if (!healths[0].works() && resendDue(now)) {
         resentAt = now;
         ask();
       }
@@ -216,7 +226,7 @@ final class ChainLink {
     }
     if (now - heardAt >= LeaseTerms.WRITE_TIMEOUT_NANOS
         && now - progressedAt >= LeaseTerms.WRITE_TIMEOUT_NANOS
-        && healths[0] == Health.GOOD) {
+        && healths[0].works()) {
       healths[0] = Health.UNREACHABLE;
     }
     if (now - progressedAt >= RESEND_NANOS && resendDue(now)) {

@@ -199,6 +199,10 @@ final class PrimaryRole {
     place(ticket, frame);
   }
 
+  private boolean nearlyFull() {
+    return replica.nearlyFull() || (link != null && link.nearlyFull());
+  }
+
   private void waitForSeal(long ticket, Frame frame, long sealSerial) {
     if (frame.kind() == MutationKind.ABORT) {
       replica.waiters.forNotApplied(ticket, sealSerial);
@@ -223,13 +227,20 @@ final class PrimaryRole {
       case APPEND -> {
         offset = tail;
         length = tail + bytes;
-        if (length > replica.spec.capacityBytes()) {
+        // A seal needs little room: the writer goes on in a chunk on other disks.
+        if (length > replica.spec.capacityBytes() || nearlyFull()) {
           append(kindOnly(MutationKind.SEAL, 0));
           waitForSeal(ticket, frame, log.lastSerial());
           return;
         }
       }
-      case WRITE -> length = Math.max(tail, offset + bytes);
+      case WRITE -> {
+        if (nearlyFull()) {
+          refuse(ticket, ErrorCode.NO_SPACE, "a disk of this chunk is nearly full");
+          return;
+        }
+        length = Math.max(tail, offset + bytes);
+      }
       case TRUNCATE -> length = offset;
       case SEAL -> offset = tail;
       case ABORT, DEAD, FORGET, VERSION_START -> {}
@@ -439,7 +450,7 @@ final class PrimaryRole {
       end(); // not a failure: this configuration is over
       return null;
     }
-    if (health != Health.GOOD) {
+    if (!health.works()) {
       return health.toString();
     }
     long serial = link == null ? before : link.serial(index);

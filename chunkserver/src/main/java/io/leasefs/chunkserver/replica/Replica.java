@@ -42,6 +42,7 @@ final class Replica {
   private boolean learner;
   private Certainty certainty;
   private @Nullable String failure;
+  private boolean nearlyFull;
   private boolean sealTold;
   private long checksumId;
   private long checksumSerial;
@@ -153,6 +154,15 @@ final class Replica {
     damage(why);
   }
 
+  /** Its disk has little room left, or has room again. */
+  void nearlyFull(boolean is) {
+    nearlyFull = is;
+  }
+
+  boolean nearlyFull() {
+    return nearlyFull;
+  }
+
   /** May it act in this version: it has started it in this incarnation and promised no higher. */
   boolean actsIn(long version) {
     return sound()
@@ -170,7 +180,10 @@ final class Replica {
     if (promised > version) {
       return Health.PROMISED_HIGHER;
     }
-    return actsIn(version) ? Health.GOOD : Health.UNREACHABLE;
+    if (!actsIn(version)) {
+      return Health.UNREACHABLE;
+    }
+    return nearlyFull ? Health.NEARLY_FULL : Health.GOOD;
   }
 
   // ---- order -------------------------------------------------------------------------------

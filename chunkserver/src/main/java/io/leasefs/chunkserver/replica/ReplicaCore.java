@@ -111,6 +111,7 @@ public final class ReplicaCore {
       case ReplicaEvent.SessionsDead dead -> sessionsDead(dead);
       case ReplicaEvent.DiskDone(long throughId) -> diskDone(throughId);
       case ReplicaEvent.DiskFailed(String why) -> diskFailed(why);
+      case ReplicaEvent.SpaceChanged(boolean nearlyFull) -> replica.nearlyFull(nearlyFull);
       case ReplicaEvent.RecordsRead read -> {
         if (seed != null) {
           seed.read(read.id(), read.records());

@@ -65,6 +65,9 @@ public sealed interface ReplicaEvent {
   /** The store has carried out all disk actions up to and including this id. */
   record DiskDone(long throughId) implements ReplicaEvent {}
 
+  /** The disk has turned nearly full, or is that no more: chunks should not grow while it is. */
+  record SpaceChanged(boolean nearlyFull) implements ReplicaEvent {}
+
   /** A disk action failed: this copy is damaged from now on; nothing is tried again. */
   record DiskFailed(String why) implements ReplicaEvent {}
 

@@ -57,6 +57,9 @@ public final class MasterSession {
   private Scheduler.@Nullable Cancellable timer;
   private String lastComplaint = "";
 
+  /** The newest connection has been answered; so is the one before the first. */
+  private boolean heard = true;
+
   /** The incarnation that registers, or did last. */
   private long registering;
 
@@ -139,6 +142,8 @@ public final class MasterSession {
       case SessionAction.WakeAt wake -> wakeAt(wake.nanos());
       case SessionAction.PauseSeen pause -> pauseSeen(pause.forNanos());
       case SessionAction.Complain complaint -> complain(complaint.what());
+      case SessionAction.GiveUp refused ->
+          listener.refused(new LeaseFsException(refused.code(), refused.why(), refused.hint()));
       case SessionAction.Stopped stopped -> listener.stopped(stopped.givenBack());
     }
   }
@@ -253,12 +258,31 @@ public final class MasterSession {
     closeStream();
     long connection = connect.connection();
     streamConnection = connection;
-    logger.info("heartbeats go to master={} connection={}", connect.master(), connection);
+    // Masters may be away for long: that one is tried after it had answered is news, or the first.
+    logger
+        .atLevel(heard ? Level.INFO : Level.DEBUG)
+        .log("heartbeats go to master={} connection={}", connect.master(), connection);
+    heard = false;
     stream =
         master(connect.master())
             .heartbeat(
-                response -> post(new SessionEvent.Answered(connection, response)),
-                why -> post(new SessionEvent.Broken(connection, why)));
+                response -> executor.execute(() -> answered(connection, response)),
+                why -> executor.execute(() -> broken(connection, why)));
+  }
+
+  private void answered(long connection, Heartbeat.Response response) {
+    if (!heard && connection == streamConnection) {
+      heard = true;
+      logger.info("heartbeats are answered connection={}", connection);
+    }
+    step(new SessionEvent.Answered(connection, response));
+  }
+
+  private void broken(long connection, String why) {
+    if (heard && connection == streamConnection) {
+      logger.warn("heartbeats broke connection={} reason=\"{}\"", connection, why);
+    }
+    step(new SessionEvent.Broken(connection, why));
   }
 
   private void disconnect(long connection) {

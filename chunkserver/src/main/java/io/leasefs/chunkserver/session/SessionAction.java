@@ -3,6 +3,7 @@ package io.leasefs.chunkserver.session;
 import io.leasefs.chunkserver.lease.LeaseValidity;
 import io.leasefs.common.api.Heartbeat;
 import io.leasefs.common.api.Registration;
+import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.lease.LeaseTerms;
 import io.leasefs.common.model.LeaseGrant;
 import io.leasefs.common.model.ServerAddress;
@@ -59,6 +60,9 @@ public sealed interface SessionAction {
 
   /** Something that an operator should see. */
   record Complain(String what) implements SessionAction {}
+
+  /** The masters will never take this server: nothing is tried any more. */
+  record GiveUp(ErrorCode code, String why, String hint) implements SessionAction {}
 
   /** All leases are given back, or will run out: the process may end. */
   record Stopped(boolean givenBack) implements SessionAction {}

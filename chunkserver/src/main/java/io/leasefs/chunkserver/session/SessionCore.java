@@ -191,7 +191,7 @@ public final class SessionCore {
       case SessionEvent.Woken woken -> woken(now);
       case SessionEvent.Told told -> told(told.news());
       case SessionEvent.Collected collected -> collected(collected.replicas());
-      case SessionEvent.Disks newest -> disks = List.copyOf(newest.disks());
+      case SessionEvent.Disks newest -> disks(newest.disks());
       case SessionEvent.Stop stop -> stop(now);
     }
   }
@@ -250,8 +250,9 @@ public final class SessionCore {
     }
     Registration.Response response = answer.response();
     if (!clusterId.isEmpty() && !clusterId.equals(response.clusterId())) {
-      actions.add(new SessionAction.Complain("the master is of cluster " + response.clusterId()));
-      nextMaster(now);
+      wrongCluster(
+          "the master is of cluster " + response.clusterId() + ", this server of " + clusterId,
+          now);
       return;
     }
     try {
@@ -291,12 +292,33 @@ public final class SessionCore {
     }
     if (failed.code() == ErrorCode.NOT_LEADER) {
       follow(failed.leader(), now);
+    } else if (failed.code() == ErrorCode.WRONG_CLUSTER) {
+      wrongCluster(failed.why(), now);
     } else {
       actions.add(
           new SessionAction.Complain(
               "registration at " + target() + " failed: " + failed.code() + ": " + failed.why()));
       nextMaster(now);
     }
+  }
+
+  /**
+   * A server that never joined was started wrongly, and time does not mend that. One that did goes
+   * on looking for its own master: what it holds is worth more than its exit code.
+   */
+  private void wrongCluster(String why, long now) {
+    if (leases != null) {
+      actions.add(new SessionAction.Complain(why));
+      nextMaster(now);
+      return;
+    }
+    phase = Phase.STOPPED;
+    actions.add(
+        new SessionAction.GiveUp(
+            ErrorCode.WRONG_CLUSTER,
+            why,
+            "start it with another data folder, or with its own cluster's master"));
+    actions.add(new SessionAction.Stopped(false));
   }
 
   // ---- which master --------------------------------------------------------------------------
@@ -382,6 +404,16 @@ public final class SessionCore {
       case News.Failed failed -> {}
     }
     outbox.add(news);
+  }
+
+  /** Whether a disk takes more is urgent: the next chunk should not come here in vain. */
+  private void disks(List<DiskReport> newest) {
+    sendSoon |= !newest.stream().map(DiskReport::full).toList().equals(full());
+    disks = List.copyOf(newest);
+  }
+
+  private List<Boolean> full() {
+    return disks.stream().map(DiskReport::full).toList();
   }
 
   private void release(LeaseName lease) {

@@ -2,6 +2,7 @@ package io.leasefs.chunkserver.session;
 
 import io.leasefs.chunkserver.lease.LeaseValidity;
 import io.leasefs.common.api.Heartbeat;
+import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.lease.LeaseTerms;
 import io.leasefs.common.model.LeaseGrant;
 import io.leasefs.common.model.SessionId;
@@ -23,6 +24,9 @@ public interface SessionListener {
 
   /** Sessions of clients below the watermark are dead, but for these. */
   void sessionsDead(long watermark, List<SessionId> living);
+
+  /** The masters will never take this server: what its operator has to know. */
+  void refused(LeaseFsException why);
 
   /** The session has ended for good; {@code givenBack}: the master has answered all releases. */
   void stopped(boolean givenBack);

@@ -115,6 +115,10 @@ public final class ActionQueue {
   private long compactionAskedAt;
 
   private volatile boolean failed;
+
+  /** It failed because there was no room, and for no other reason. */
+  private volatile boolean outOfSpace;
+
   private volatile boolean dirty;
   private volatile boolean stopped;
 
@@ -175,6 +179,16 @@ public final class ActionQueue {
   /** True once a write or force has failed, or where the chunk was damaged from the start. */
   public boolean isFailed() {
     return failed;
+  }
+
+  /**
+   * True where it failed for want of room, and nothing of it is under way any more: what is on the
+   * disk is as after a crash of the process, and can be gone on from.
+   */
+  boolean isOutOfSpace() {
+    synchronized (this) {
+      return outOfSpace && !stopped && !scheduled;
+    }
   }
 
   /** The chunk's bytes, for readers. */
@@ -577,7 +591,9 @@ public final class ActionQueue {
         file.header().spec().handle(),
         String.valueOf(cause.getMessage()),
         trace);
-    if (!(cause instanceof DiskFullException)) {
+    if (cause instanceof DiskFullException) {
+      outOfSpace = true;
+    } else {
       try {
         file.markFailed();
       } catch (IOException e) {

@@ -207,6 +207,11 @@ public final class ChunkStore {
     try {
       recovered = new Recovery(disk, openFiles, handle, powerCut).open();
     } catch (UnreadableJournalException e) {
+      if (neverWasBorn(handle)) {
+        LOG.warn("birth was cut off, so the chunk is not here chunk={}", handle);
+        deleteFiles(new ChunkNames(handle));
+        return;
+      }
       LOG.error("journal cannot be read chunk={} error={}", handle, e.getMessage());
       synchronized (this) {
         unreadable.put(handle, String.valueOf(e.getMessage()));
@@ -216,6 +221,23 @@ public final class ChunkStore {
     StoredChunk chunk = stored(recovered.image(), recovered.file(), recovered.damaged());
     synchronized (this) {
       chunks.put(handle, chunk);
+    }
+  }
+
+  /**
+   * True where the journal ends inside its header and nothing else can be the reason than that the
+   * birth was cut off: by the end of the process, before the first byte of data; or by a power cut,
+   * before the journal's first force, so that nothing was promised or acknowledged as forced. Such
+   * a copy knows no more of the chunk than one that never heard of it (protocol, section 8), and
+   * counts as such.
+   */
+  private boolean neverWasBorn(ChunkHandle handle) throws IOException {
+    ChunkNames names = new ChunkNames(handle);
+    try (DiskFile journal = openFiles.lazy(names.journal());
+        DiskFile data = openFiles.lazy(names.data())) {
+      return journal.size() < JournalCodec.RECORDS_AT
+          && !disk.exists(names.failed())
+          && (powerCut || !disk.exists(names.data()) || data.size() == 0);
     }
   }
 
@@ -386,6 +408,28 @@ public final class ChunkStore {
     synchronized (this) {
       foldersToForce.add(names.folder());
     }
+  }
+
+  /** Chunks whose queue failed for want of room, by handle. */
+  public List<StoredChunk> outOfSpace() {
+    return chunks().stream().filter(chunk -> chunk.queue().isOutOfSpace()).toList();
+  }
+
+  /**
+   * Goes on from what the disk has of a chunk that was {@link #outOfSpace}. The caller has stopped
+   * its core.
+   *
+   * @throws UnreadableJournalException where nothing can be read of it any more
+   */
+  public StoredChunk reopen(StoredChunk old) throws IOException {
+    old.queue().stop();
+    old.file().close();
+    Recovery.Recovered recovered = new Recovery(disk, openFiles, old.handle(), false).open();
+    StoredChunk chunk = stored(recovered.image(), recovered.file(), recovered.damaged());
+    synchronized (this) {
+      chunks.put(chunk.handle(), chunk);
+    }
+    return chunk;
   }
 
   // ---------------------------------------------------------------- copies

@@ -3,6 +3,7 @@ package io.leasefs.chunkserver.session;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasefs.common.api.Heartbeat;
+import io.leasefs.common.api.Heartbeat.DiskReport;
 import io.leasefs.common.api.Heartbeat.LeaseName;
 import io.leasefs.common.api.Heartbeat.Status;
 import io.leasefs.common.api.Registration;
@@ -323,6 +324,61 @@ class SessionCoreTest {
     step(new SessionEvent.Stop());
     pass(150);
     assertThat(done).contains(new SessionAction.Stopped(false));
+  }
+
+  @Test
+  void serverOfAnotherClusterGivesUpAtOnceAndSaysWhy() {
+    step(new SessionEvent.Start(HERE, List.of()));
+    step(new SessionEvent.IncarnationRaised(7, 99));
+    step(
+        new SessionEvent.RegistrationFailed(
+            last(SessionAction.Register.class).attempt(),
+            ErrorCode.WRONG_CLUSTER,
+            Optional.empty(),
+            "cs1 belongs to cluster a, not to b"));
+    SessionAction.GiveUp told = last(SessionAction.GiveUp.class);
+    assertThat(told.code()).isEqualTo(ErrorCode.WRONG_CLUSTER);
+    assertThat(told.why()).isEqualTo("cs1 belongs to cluster a, not to b");
+    assertThat(done).contains(new SessionAction.Stopped(false));
+    int tries = all(SessionAction.Register.class).size();
+    pass(60_000);
+    assertThat(all(SessionAction.Register.class)).hasSize(tries);
+  }
+
+  @Test
+  void serverThatHasJoinedGoesOnLookingForItsOwnMaster() {
+    connect();
+    answer(Status.UNKNOWN_SESSION);
+    step(new SessionEvent.IncarnationRaised(8, 100));
+    step(
+        new SessionEvent.RegistrationFailed(
+            last(SessionAction.Register.class).attempt(),
+            ErrorCode.WRONG_CLUSTER,
+            Optional.empty(),
+            "another cluster listens here now"));
+    int tries = all(SessionAction.Register.class).size();
+    pass(2_000);
+    pass(2_000);
+    assertThat(all(SessionAction.GiveUp.class)).isEmpty();
+    assertThat(all(SessionAction.Register.class).size()).isGreaterThan(tries);
+  }
+
+  @Test
+  void diskThatTurnsFullIsToldAtOnce() {
+    connect();
+    pass(3);
+    answer(Status.OK);
+    DiskId disk = new DiskId("d1");
+    step(new SessionEvent.Disks(List.of(new DiskReport(disk, 1L << 30, 1L << 31, false, false))));
+    pass(3);
+    int sent = all(SessionAction.Send.class).size();
+    step(new SessionEvent.Disks(List.of(new DiskReport(disk, 1L << 29, 1L << 31, false, false))));
+    pass(3);
+    assertThat(all(SessionAction.Send.class)).hasSize(sent);
+    step(new SessionEvent.Disks(List.of(new DiskReport(disk, 1_000, 1L << 31, true, false))));
+    pass(3);
+    assertThat(all(SessionAction.Send.class)).hasSize(sent + 1);
+    assertThat(lastSent().disks().get(0).full()).isTrue();
   }
 
   @Test

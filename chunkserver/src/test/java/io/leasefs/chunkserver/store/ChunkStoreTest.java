@@ -246,6 +246,44 @@ class ChunkStoreTest {
     assertThat(fixture.events).containsExactly(new ReplicaEvent.CompactionWanted());
   }
 
+  private void cutJournal(long handle) throws IOException {
+    ChunkNames names = new ChunkNames(new ChunkHandle(handle));
+    try (DiskFile journal = fixture.disk.open(names.journal(), false)) {
+      journal.truncate(100);
+    }
+    fixture.disk.killProcess();
+  }
+
+  @Test
+  void aBirthThatAPowerCutHasCutOffIsAsIfItHadNeverBeen() throws IOException {
+    ChunkStore store = fixture.open();
+    var _ = fill(create(store, 0x51c), 1_000);
+    cutJournal(0x51c);
+    fixture.bootId = "another";
+    ChunkStore again = fixture.open();
+    assertThat(again.unreadable()).isEmpty();
+    assertThat(again.chunks()).isEmpty();
+    assertThat(create(again, 0x51c).committedLength()).isZero();
+  }
+
+  @Test
+  void aBirthThatTheEndOfTheProcessHasCutOffIsAsIfItHadNeverBeen() throws IOException {
+    ChunkStore store = fixture.open();
+    var _ = create(store, 0x51c);
+    cutJournal(0x51c);
+    ChunkStore again = fixture.open();
+    assertThat(again.unreadable()).isEmpty();
+    assertThat(create(again, 0x51c).committedLength()).isZero();
+  }
+
+  @Test
+  void aJournalThatIsCutOffThoughNoPowerWasIsDamageWhereThereIsContent() throws IOException {
+    ChunkStore store = fixture.open();
+    var _ = fill(create(store, 0x51c), 1_000);
+    cutJournal(0x51c);
+    assertThat(fixture.open().unreadable()).hasSize(1);
+  }
+
   @Test
   void aJournalWhoseHeaderIsGoneIsKnownAsUnreadableAndNeverAsEmpty() throws IOException {
     ChunkStore store = fixture.open();

@@ -1,11 +1,14 @@
 package io.leasefs.cluster.loopback;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.gson.JsonElement;
 import io.leasefs.client.LeaseFs;
+import io.leasefs.client.RecordAppender;
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -169,6 +172,30 @@ class DamageTest {
     cluster.names().forEach(name -> fault(name, "heal"));
     shell.run("stat", "/all-full").mustFail(3, "/all-full");
     assertThat(shell.run("cat", "/one-full").mustBe(0).outBytes()).isEqualTo(content);
+    shell.pipe(content, "put", "-", "/roomy").mustBe(0);
+    assertThat(shell.run("cat", "/roomy").mustBe(0).outBytes()).isEqualTo(content);
+  }
+
+  @Test
+  void writerWhoseDisksFillUpUnderItGoesOnElsewhereAndNothingIsLost() {
+    shell.run("touch", "/records").mustBe(0);
+    try (LeaseFs client = cluster.client();
+        RecordAppender records = client.recordAppender("/records")) {
+      StringBuilder written = new StringBuilder();
+      for (int i = 0; i < 40; i++) {
+        if (i == 10) {
+          fault(holders("/records").get(0), "full-disk");
+        }
+        if (i == 30) {
+          cluster.names().forEach(name -> fault(name, "heal"));
+        }
+        String record = "record " + i + ";";
+        var _ = records.append(ByteBuffer.wrap(record.getBytes(UTF_8)));
+        written.append(record);
+      }
+      assertThat(shell.run("cat", "/records").mustBe(0).out()).isEqualTo(written.toString());
+    }
+    await("every copy is whole again", () -> shell.run("fsck").exit() == 0);
   }
 
   private void fault(String server, String command) {

@@ -49,7 +49,14 @@ public sealed interface PeerMessage {
     /** It has promised a higher version: the sender's configuration is over. */
     PROMISED_HIGHER,
     /** It holds something else under a serial, or does not know the chunk. */
-    DIVERGED
+    DIVERGED,
+    /** It works, and its disk is nearly full: the chunk should grow no more. */
+    NEARLY_FULL;
+
+    /** True where it does its part of the chain. */
+    public boolean works() {
+      return this == GOOD || this == NEARLY_FULL;
+    }
   }
 
   /** Seed to target: this is my history; cut to what we share and tell where that ends. */

@@ -204,6 +204,22 @@ public final class ServerProcess implements AutoCloseable {
     Runtime.getRuntime().halt(1);
   }
 
+  /**
+   * Ends the process as a server that cannot start: with what its operator can remove, and the exit
+   * code of that. Returns at once; the parts are stopped.
+   */
+  public void refuse(LeaseFsException why) {
+    logger.error("refused role={} reason=\"{}\"", role, why.getMessage());
+    if (within) {
+      synchronized (this) {
+        halted = why;
+      }
+      return;
+    }
+    // Not on a thread that a part waits for when it is stopped.
+    new Thread(() -> refuse(role, why), "refuse").start();
+  }
+
   /** Why it would have ended its process at once, if it would. */
   public synchronized Optional<Throwable> halted() {
     return Optional.ofNullable(halted);
