@@ -20,6 +20,7 @@ import io.leasefs.common.rpc.PayloadPool;
 import io.leasefs.common.rpc.RemoteChunkServer;
 import io.leasefs.common.rpc.RemoteMaster;
 import io.leasefs.common.rpc.Servers;
+import io.leasefs.common.rpc.Traffic;
 import io.leasefs.server.admin.AdminServer;
 import io.leasefs.server.admin.Health;
 import io.leasefs.server.clock.SystemClock;
@@ -34,6 +35,7 @@ import io.leasefs.server.start.ServerProcess;
 import io.leasefs.server.threads.SecureChance;
 import io.leasefs.server.threads.ThreadPool;
 import io.leasefs.server.threads.TimerThread;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -199,6 +201,7 @@ public final class ChunkServerMain {
             config.get(ServerKeys.ADMIN), () -> health(server, endpoints), process.metrics());
     process.onStop("admin", admin);
     meter(process, server, store);
+    meter(process, heartbeatChannels.traffic());
 
     process.onStop(
         "chunkserver",
@@ -252,6 +255,19 @@ public final class ChunkServerMain {
     var _ =
         Gauge.builder("leasefs.disk.stalled.nanos", store, ChunkStore::stalledNanos)
             .description("how long the oldest disk action has been waiting")
+            .register(process.metrics());
+  }
+
+  private static void meter(ServerProcess process, Traffic heartbeats) {
+    var _ =
+        FunctionCounter.builder(
+                "leasefs.heartbeats.answered", heartbeats, Traffic::messagesReceived)
+            .description("answers of the master to heartbeats")
+            .register(process.metrics());
+    var _ =
+        FunctionCounter.builder(
+                "leasefs.heartbeat.bytes", heartbeats, t -> t.bytesSent() + t.bytesReceived())
+            .description("bytes of heartbeats and their answers")
             .register(process.metrics());
   }
 

@@ -6,6 +6,7 @@ import io.leasefs.client.CreateOptions;
 import io.leasefs.client.FileReader;
 import io.leasefs.client.FileWriter;
 import io.leasefs.client.LeaseFs;
+import io.leasefs.cluster.mini.MiniCluster;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import java.io.IOException;
@@ -19,7 +20,6 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
 /**
@@ -47,6 +47,24 @@ public final class Bench {
   private final int files;
   private final int replication;
   private final byte[] pattern = new byte[8 * PIECE];
+  private final ServerHeap serverHeap;
+
+  /** What the chunkservers have allocated since they started, all together; -1: nobody tells. */
+  public interface ServerHeap {
+    long bytes() throws InterruptedException;
+
+    /** Of a cluster that was started by this process. */
+    static ServerHeap of(MiniCluster cluster) {
+      ServerMeters meters = ServerMeters.of(cluster);
+      return () -> {
+        try {
+          return (long) meters.sum("leasefs_heap_allocated_bytes_total");
+        } catch (IOException e) {
+          return -1;
+        }
+      };
+    }
+  }
 
   /**
    * A bench on this cluster.
@@ -55,13 +73,21 @@ public final class Bench {
    * @param operations positional reads and appends
    * @param files small and empty files
    * @param replication copies; 0 = the cluster's default
+   * @param serverHeap asked before and after each part
    */
-  public Bench(LeaseFs client, int mebibytes, int operations, int files, int replication) {
+  public Bench(
+      LeaseFs client,
+      int mebibytes,
+      int operations,
+      int files,
+      int replication,
+      ServerHeap serverHeap) {
     this.client = client;
+    this.serverHeap = serverHeap;
     this.mebibytes = mebibytes;
     this.operations = operations;
     this.files = files;
-    this.replication = replication;
+    this.replication = replication == 0 ? client.greeting().replication() : replication;
     new Random(42).nextBytes(pattern);
   }
 
@@ -350,10 +376,11 @@ public final class Bench {
     Task begin(int worker);
   }
 
-  private static BenchResult timed(String what, int workers, int each, long bytes, Worker worker)
+  private BenchResult timed(String what, int workers, int each, long bytes, Worker worker)
       throws InterruptedException {
     ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    AtomicLong heap = new AtomicLong();
+    long serversBefore = serverHeap.bytes();
+    long heapBefore = threads.getTotalThreadAllocatedBytes();
     long[][] latencies = new long[workers][each];
     List<Throwable> failures = new ArrayList<>();
     List<Thread> running = new ArrayList<>();
@@ -375,7 +402,6 @@ public final class Bench {
                     failures.add(e);
                   }
                 }
-                heap.addAndGet(threads.getCurrentThreadAllocatedBytes());
               },
               "bench " + w);
       thread.start();
@@ -385,6 +411,8 @@ public final class Bench {
       thread.join();
     }
     long took = System.nanoTime() - begun;
+    long heap = threads.getTotalThreadAllocatedBytes() - heapBefore;
+    long servers = serversBefore < 0 ? -1 : serverHeap.bytes() - serversBefore;
     double cpu = cpuBefore < 0 ? -1 : busySeconds() - cpuBefore;
     if (!failures.isEmpty()) {
       Throwable first = failures.get(0);
@@ -394,7 +422,15 @@ public final class Bench {
     }
     long[] all = Arrays.stream(latencies).flatMapToLong(Arrays::stream).sorted().toArray();
     return new BenchResult(
-        what, (long) each * workers, bytes, took, cpu, heap.get(), ImmutableLongArray.copyOf(all));
+        what,
+        (long) each * workers,
+        bytes,
+        took,
+        cpu,
+        heap,
+        servers,
+        what.startsWith("write") || what.startsWith("append") ? replication : 1,
+        ImmutableLongArray.copyOf(all));
   }
 
   /** Busy CPU seconds of the machine since it started; -1 where nobody tells. */
@@ -434,19 +470,26 @@ public final class Bench {
     void accept(Map<String, Object> json, String line);
   }
 
+  private static String perByte(double value) {
+    return Double.isNaN(value) ? "-" : String.format("%.3f B/B", value);
+  }
+
   private static String line(String workload, BenchResult result) {
     String rate =
         result.bytes() >= (long) PREAD * result.operations()
             ? String.format("%9.1f MiB/s", result.mebibytesPerSecond())
             : String.format("%9.0f /s   ", result.perSecond());
     return String.format(
-        "%-3s %-15s %s  p50 %8.3f ms  p99 %8.3f ms  cpu %6.2f s/GiB  heap %.3f B/B",
+        "%-3s %-15s %s  p50 %8.3f ms  p99 %8.3f ms  cpu %s  heap %s client, %s server",
         workload,
         result.what(),
         rate,
         result.percentileMillis(50),
         result.percentileMillis(99),
-        result.cpuSecondsPerGibibyte(),
-        result.bytes() == 0 ? 0 : result.heapBytes() / (double) result.bytes());
+        result.bytes() == 0
+            ? String.format("%6.2f ms/op", result.cpuMillisPerOperation())
+            : String.format("%6.2f s/GiB", result.cpuSecondsPerGibibyte()),
+        perByte(result.clientHeapPerByte()),
+        perByte(result.serverHeapPerByte()));
   }
 }

@@ -3,6 +3,7 @@ package io.leasefs.cluster.bench;
 import com.google.common.primitives.ImmutableLongArray;
 import io.leasefs.client.cli.Json;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What one workload gave.
@@ -12,7 +13,9 @@ import java.util.Map;
  * @param bytes payload moved; 0 where it is not about bytes
  * @param nanos wall time
  * @param cpuSeconds busy CPU seconds of the whole machine: client, servers and kernel; -1 unknown
- * @param heapBytes allocated in this process's heap by the threads that did the work
+ * @param clientHeapBytes allocated in this process's heap, by all its threads
+ * @param serverHeapBytes the same of all chunkservers together; -1 unknown
+ * @param copies of each payload byte that the servers handled
  * @param latencies of each operation, nanoseconds, sorted
  */
 record BenchResult(
@@ -21,7 +24,9 @@ record BenchResult(
     long bytes,
     long nanos,
     double cpuSeconds,
-    long heapBytes,
+    long clientHeapBytes,
+    long serverHeapBytes,
+    int copies,
     ImmutableLongArray latencies) {
   double mebibytesPerSecond() {
     return bytes / (double) (1 << 20) / (nanos / 1e9);
@@ -36,6 +41,23 @@ record BenchResult(
     return bytes == 0 || cpuSeconds < 0 ? Double.NaN : cpuSeconds / (bytes / (double) (1 << 30));
   }
 
+  /** CPU of the machine for one operation; NaN where unknown. */
+  double cpuMillisPerOperation() {
+    return cpuSeconds < 0 || operations == 0 ? Double.NaN : cpuSeconds * 1000 / operations;
+  }
+
+  /** Heap bytes of the client per byte of payload; NaN where it is not about bytes. */
+  double clientHeapPerByte() {
+    return bytes == 0 ? Double.NaN : clientHeapBytes / (double) bytes;
+  }
+
+  /** Heap bytes of a chunkserver per byte of payload that it handled; NaN where unknown. */
+  double serverHeapPerByte() {
+    return bytes == 0 || serverHeapBytes < 0
+        ? Double.NaN
+        : serverHeapBytes / ((double) bytes * copies);
+  }
+
   /** Latency at a percentile, milliseconds. */
   double percentileMillis(double percentile) {
     if (latencies.isEmpty()) {
@@ -45,21 +67,39 @@ record BenchResult(
     return latencies.get(Math.max(0, index)) / 1e6;
   }
 
+  private static @Nullable Double orNull(double value) {
+    return Double.isNaN(value) ? null : value;
+  }
+
   Map<String, Object> json(String workload) {
     return Json.object(
-        "workload", workload,
-        "what", what,
-        "operations", operations,
-        "bytes", bytes,
-        "seconds", nanos / 1e9,
-        "mebibytesPerSecond", bytes == 0 ? null : mebibytesPerSecond(),
-        "perSecond", perSecond(),
-        "cpuSecondsPerGibibyte", bytes == 0 || cpuSeconds < 0 ? null : cpuSecondsPerGibibyte(),
+        "workload",
+        workload,
+        "what",
+        what,
+        "operations",
+        operations,
+        "bytes",
+        bytes,
+        "seconds",
+        nanos / 1e9,
+        "mebibytesPerSecond",
+        bytes == 0 ? null : mebibytesPerSecond(),
+        "perSecond",
+        perSecond(),
+        "cpuSecondsPerGibibyte",
+        bytes == 0 || cpuSeconds < 0 ? null : cpuSecondsPerGibibyte(),
         "cpuMillisPerOperation",
-            cpuSeconds < 0 || operations == 0 ? null : cpuSeconds * 1000 / operations,
-        "p50Millis", latencies.isEmpty() ? null : percentileMillis(50),
-        "p99Millis", latencies.isEmpty() ? null : percentileMillis(99),
-        "maxMillis", latencies.isEmpty() ? null : percentileMillis(100),
-        "heapBytesPerByte", bytes == 0 ? null : heapBytes / (double) bytes);
+        orNull(cpuMillisPerOperation()),
+        "p50Millis",
+        latencies.isEmpty() ? null : percentileMillis(50),
+        "p99Millis",
+        latencies.isEmpty() ? null : percentileMillis(99),
+        "maxMillis",
+        latencies.isEmpty() ? null : percentileMillis(100),
+        "clientHeapBytesPerByte",
+        orNull(clientHeapPerByte()),
+        "serverHeapBytesPerByte",
+        orNull(serverHeapPerByte()));
   }
 }

@@ -136,6 +136,11 @@ public final class ServerChild {
         Objects.requireNonNull(awaitReady(1).get("address"), "no address= in the ready line"));
   }
 
+  /** What its ready line says of this; it must be ready. */
+  public String fact(String key) {
+    return Objects.requireNonNull(awaitReady(1).get(key), "not in the ready line: " + key);
+  }
+
   public boolean isAlive() {
     return process != null && process.isAlive();
   }

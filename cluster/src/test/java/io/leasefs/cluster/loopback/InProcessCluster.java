@@ -8,6 +8,7 @@ import io.leasefs.master.MasterMain;
 import io.leasefs.server.start.ServerProcess;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -134,6 +135,12 @@ public final class InProcessCluster implements AutoCloseable {
   ServerAddress address(String name) {
     return ServerAddress.parse(
         fact(Objects.requireNonNull(chunkServers.get(name), name), "address"));
+  }
+
+  /** Where a chunkserver tells its health and its meters. */
+  URI metrics(String name) {
+    ServerProcess server = Objects.requireNonNull(chunkServers.get(name), name);
+    return URI.create("http://" + fact(server, "admin") + "/metrics");
   }
 
   Path masterFolder() {

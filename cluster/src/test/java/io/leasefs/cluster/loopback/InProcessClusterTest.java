@@ -3,6 +3,7 @@ package io.leasefs.cluster.loopback;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.InputStream;
 import org.junit.jupiter.api.Test;
 
 /** The cluster that the tests of the command line stand on. */
@@ -22,6 +23,16 @@ class InProcessClusterTest {
       }
       cluster.awaitNodes(3);
       assertThat(cluster.shell().run("cat", "/hello").mustBe(0).out()).isEqualTo("hello\n");
+    }
+  }
+
+  @Test
+  void chunkserverCountsItsHeartbeats() throws Exception {
+    try (InProcessCluster cluster = InProcessCluster.start(1);
+        InputStream page = cluster.metrics("cs1").toURL().openStream()) {
+      assertThat(new String(page.readAllBytes(), UTF_8))
+          .containsPattern("leasefs_heartbeats_answered_total [1-9]")
+          .containsPattern("leasefs_heartbeat_bytes_total [1-9]");
     }
   }
 }

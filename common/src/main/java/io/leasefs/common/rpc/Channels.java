@@ -36,6 +36,7 @@ public final class Channels implements AutoCloseable {
   }
 
   private final EventLoops loops;
+  private final Traffic traffic = new Traffic();
   private final Map<ServerAddress, ManagedChannel> channels = new HashMap<>();
   private boolean closed;
 
@@ -74,6 +75,7 @@ public final class Channels implements AutoCloseable {
             : NettyChannelBuilder.forAddress(address.host(), address.port());
     return builder
         .usePlaintext()
+        .intercept(traffic.counting())
         .directExecutor()
         .disableRetry()
         .disableServiceConfigLookUp()
@@ -85,6 +87,11 @@ public final class Channels implements AutoCloseable {
         .keepAliveTime(KEEP_ALIVE_SECONDS, TimeUnit.SECONDS)
         .keepAliveTimeout(KEEP_ALIVE_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS)
         .build();
+  }
+
+  /** What has gone over them. */
+  public Traffic traffic() {
+    return traffic;
   }
 
   /** For timers of calls. */

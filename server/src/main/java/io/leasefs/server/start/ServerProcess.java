@@ -1,10 +1,12 @@
 package io.leasefs.server.start;
 
 import com.google.common.base.Joiner;
+import com.sun.management.ThreadMXBean;
 import io.leasefs.common.config.Config;
 import io.leasefs.common.config.ConfigKey;
 import io.leasefs.common.config.ConfigReader;
 import io.leasefs.common.error.LeaseFsException;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
 import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
 import io.micrometer.core.instrument.binder.system.FileDescriptorMetrics;
@@ -13,6 +15,7 @@ import io.micrometer.core.instrument.binder.system.UptimeMetrics;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -271,6 +274,15 @@ public final class ServerProcess implements AutoCloseable {
     new ProcessorMetrics().bindTo(metrics);
     new FileDescriptorMetrics().bindTo(metrics);
     new UptimeMetrics().bindTo(metrics);
+    if (ManagementFactory.getThreadMXBean() instanceof ThreadMXBean threads) {
+      var _ =
+          FunctionCounter.builder(
+                  "leasefs.heap.allocated.bytes",
+                  threads,
+                  ThreadMXBean::getTotalThreadAllocatedBytes)
+              .description("heap allocated since the start")
+              .register(metrics);
+    }
   }
 
   private static void refuse(String role, LeaseFsException e) {
