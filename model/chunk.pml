@@ -10,29 +10,39 @@
  * A replica may crash at any moment. What is in its journal stays (the kernel has it), what was
  * only accepted into its queue is lost, and it is no primary any more.
  *
+ * To keep the search small, and without loss: a fact is said as soon as it can be, since saying it
+ * later gives nothing more; an acknowledgement that may leave leaves, since it only adds to what
+ * must hold; a recovery names all replicas as targets, since one that never starts is as good as
+ * not named; mutation 2 comes after mutation 1, since both are alike; what can never matter again
+ * is forgotten (tidy).
+ *
  * Checked: an acknowledged mutation is, at the serial it was acknowledged with, in the start of
  * every version activated before or after (I6); members never differ where something was
  * acknowledged (I5); a mutation has one serial for ever (I9).
  *
- * Broken variants, each of which must fail: -DPROMISE_VOLATILE a crash forgets the promise;
- * -DNO_READ a version starts without its members taking over the seed's history;
- * -DNO_BARRIER a seal neither waits for appends accepted before it nor counts them, and
- * acknowledgements do not look at the promise as they leave; -DNO_FENCE a secondary appends what
- * is stamped below its promise; -DQUORUM an acknowledgement takes two members of three;
- * -DANY_SEED a recovery may start from a replica that is no member.
+ * Broken variants, each of which must fail: -DPROMISE_VOLATILE a crash forgets which versions a
+ * replica has promised and started; -DNO_READ a version starts without its members taking over the
+ * seed's history; -DNO_BARRIER a seal neither waits for appends accepted before it nor counts
+ * them, and acknowledgements do not look at the promise as they leave; -DNO_FENCE a replica takes
+ * and acknowledges what is stamped below the version that it has started; -DQUORUM an
+ * acknowledgement takes two members of three; -DANY_SEED a recovery may start from a replica that
+ * is no member; -DTWO_PENDING a change that a later Begin has replaced may still be activated.
  */
 
 #define N 3              /* replicas */
 #ifndef V
-#define V 3              /* versions, from 1 */
+#define V 3              /* versions, from 1, at most 4 */
 #endif
 #ifndef S
-#define S 2              /* serials */
+#define S 2              /* serials, at most 2 */
 #endif
-#define M 2              /* mutations; clients send each as often as they like */
+#ifndef M
+#define M 2              /* mutations, at most 2; clients send each as often as they like */
+#endif
 #ifndef CRASHES
 #define CRASHES 1
 #endif
+#define GONE 4           /* stands for a replica that does not matter any more */
 
 #define AT(v, s) ((v) * S + (s))
 #define BIT(r) (1 << (r))
@@ -41,9 +51,11 @@
 
 /* Rules that the broken variants break. */
 #ifdef NO_FENCE
-#define UNFENCED(r, v) true
+#define UNFENCED(r, v) (accepted[r] >= v)
+#define AT_VERSION(r, v) (accepted[r] >= v)
 #else
-#define UNFENCED(r, v) (promised[r] == v)
+#define UNFENCED(r, v) (accepted[r] == v && promised[r] == v)
+#define AT_VERSION(r, v) (accepted[r] == v)
 #endif
 #if defined(NO_BARRIER) || defined(NO_FENCE)
 #define MAY_ACKNOWLEDGE(r, v) true
@@ -68,13 +80,30 @@
 #define SEED_READY(r, v) (promised[r] == v)
 #endif
 
-#define LEADER_READY(v) (leads[v] && accepted[primary[v] - 1] == v)
+#ifdef TWO_PENDING
+#define PENDING(v) (v <= last)
+#else
+#define PENDING(v) (v == last)
+#endif
+
+#define LEADER(v, r) (leads[v] && primary[v] == r + 1 && accepted[r] == v)
+#if defined(NO_FENCE) || defined(PROMISE_VOLATILE)
+#define NOBODY_AT(v) false /* they may come back to it */
+#else
+#define NOBODY_AT(v) (accepted[0] != v && accepted[1] != v && accepted[2] != v)
+#endif
+#define PRESENT(r, m) (queued[r] == m \
+    || (held[r] > 0 && content[(r) * S] == m) \
+    || (held[r] > 1 && content[(r) * S + 1] == m))
+
+#define HAS_IT(v, r, s) (AT_VERSION(r, v) && HAS(cfg[v], r) && held[r] > s \
+    && forwarded[AT(v, s)] != 0)
 
 /* durable at each replica */
 byte promised[N];
 byte accepted[N];
 byte held[N];
-byte content[9];         /* N * S with room: mutation at replica r, serial s is r * S + s */
+byte content[N * S];     /* mutation at replica r, serial s is r * S + s */
 
 /* volatile at each replica: one append accepted and not yet in the journal */
 byte queued[N];
@@ -85,7 +114,7 @@ byte current = 1;
 byte base[V + 1];        /* version that was current at Begin */
 byte cfg[V + 1];         /* members, or targets until activated */
 byte seed[V + 1];        /* replica + 1 */
-byte primary[V + 1];     /* replica + 1 */
+byte primary[V + 1];     /* replica + 1; 0 until activated */
 
 /* facts on the network */
 byte forwarded[(V + 1) * S];
@@ -102,254 +131,244 @@ bool leads[V + 1];
 byte ackedSerial[M + 1]; /* serial + 1 */
 
 byte crashes;
-hidden byte i, j, r, v, m, set; /* scratch, used only inside one atomic step */
+bool sent;               /* mutation 1 has been sent */
+hidden byte a, b, c, d, e; /* scratch, used only inside one step */
 
-inline choose(x, from, to) {
-  x = from;
+/* a client is told that mutation mut is at serial ser of version ver */
+inline acknowledge(ver, ser, mut) {
+  assert(ackedSerial[mut] == 0 || ackedSerial[mut] == ser + 1); /* I9 */
+  ackedSerial[mut] = ser + 1;
+  a = 0;
   do
-  :: x < to -> x++
-  :: break
+  :: a < N ->
+     if
+     :: HAS(cfg[ver], a) && current == ver && accepted[a] == ver && held[a] > ser ->
+        assert(content[a * S + ser] == mut) /* I5 */
+     :: else
+     fi;
+     a++
+  :: else -> break
+  od;
+  a = ver + 1;
+  do
+  :: a <= current ->
+     if
+     :: primary[a] != 0 -> assert(startLen[a] > ser && start[AT(a, ser)] == mut) /* I6 */
+     :: else
+     fi;
+     a++
+  :: else -> break
   od
 }
 
-/* position of mutation m in replica r's journal or queue, S if it is not there */
-inline find(pos) {
-  pos = 0;
-  do
-  :: pos < held[r] && content[r * S + pos] != m -> pos++
-  :: else -> break
-  od;
+/* replica rep has serial ser: it tells the primary, which answers once it has heard enough */
+inline tell(ver, rep, ser) {
   if
-  :: pos == held[r] && queued[r] != m -> pos = S
+  :: HAS_IT(ver, rep, ser) && MAY_ACKNOWLEDGE(rep, ver) ->
+     acks[AT(ver, ser)] = acks[AT(ver, ser)] | BIT(rep);
+     if
+     :: leads[ver] && ENOUGH(ver, ser) ->
+        b = primary[ver] - 1;
+        if
+        :: accepted[b] == ver && MAY_ACKNOWLEDGE(b, ver) ->
+           acknowledge(ver, ser, forwarded[AT(ver, ser)])
+        :: else
+        fi
+     :: else
+     fi
   :: else
   fi
 }
 
-inline acknowledge(ver, ser, mut) {
-  assert(ackedSerial[mut] == 0 || ackedSerial[mut] == ser + 1); /* I9 */
-  ackedSerial[mut] = ser + 1;
-  j = 0;
+/* forgets what no step can look at any more */
+inline tidy() {
+  c = 1;
   do
-  :: j < N ->
+  :: c <= V ->
      if
-     :: HAS(cfg[ver], j) && current == ver && accepted[j] == ver && held[j] > ser ->
-        assert(content[j * S + ser] == mut) /* I5 */
-     :: else
+     :: primary[c] != 0 ->
+        if
+        :: primary[c] != GONE && accepted[primary[c] - 1] != c -> primary[c] = GONE; leads[c] = false
+        :: else
+        fi;
+        seed[c] = GONE; started[c] = 0; answered[c] = 0;
+        d = 1; e = 0; /* e: an older primary may still answer, or a later change begins here */
+        do
+        :: d < c -> e = e | leads[d]; d++
+        :: else -> break
+        od;
+        d = 0;
+        do
+        :: d < S ->
+           if
+           :: e == 0 -> start[AT(c, d)] = 0
+           :: else
+           fi;
+           if
+           :: !leads[c] -> acks[AT(c, d)] = 0
+           :: else
+           fi;
+           if
+           :: NOBODY_AT(c) -> forwarded[AT(c, d)] = 0
+           :: else
+           fi;
+           d++
+        :: else -> break
+        od;
+        if
+        :: e == 0 -> startLen[c] = 0
+        :: else
+        fi;
+        d = c + 1; e = (c == current);
+        do
+        :: d <= last -> e = e | (base[d] == c); d++
+        :: else -> break
+        od;
+        if
+        :: e == 0 && NOBODY_AT(c) -> cfg[c] = 0
+        :: else
+        fi
+     :: else ->
+        if
+        :: seed[c] != 0 -> answered[c] = 0
+        :: else
+        fi
      fi;
-     j++
-  :: else -> break
-  od;
-  j = ver + 1;
-  do
-  :: j <= current ->
-     if
-     :: primary[j] != 0 -> assert(startLen[j] > ser && start[AT(j, ser)] == mut) /* I6 */
-     :: else
-     fi;
-     j++
+     c++
   :: else -> break
   od
 }
 
+/* a client's mutation reaches a primary, old or new */
+#define SEND(v, r, m) \
+  :: d_step { LEADER(v, r) && promised[r] == v && queued[r] == 0 && held[r] < S && !PRESENT(r, m) \
+       && (m == 1 || sent) -> \
+       queued[r] = m; forwarded[AT(v, held[r])] = m; sent = true; c = held[r]; \
+       tell(v, 0, c); tell(v, 1, c); tell(v, 2, c); skip }
+
+/* a secondary takes the next forwarded mutation */
+#define TAKE(v, r) \
+  :: d_step { HAS(cfg[v], r) && primary[v] != 0 && primary[v] != r + 1 && UNFENCED(r, v) \
+       && queued[r] == 0 && held[r] < S && forwarded[AT(v, held[r])] != 0 -> \
+       queued[r] = forwarded[AT(v, held[r])] }
+
+/* the queue's append reaches the journal */
+#define WRITE(r) \
+  :: d_step { queued[r] != 0 && held[r] < S -> \
+       content[r * S + held[r]] = queued[r]; held[r]++; queued[r] = 0; c = 1; \
+       do \
+       :: c <= V -> tell(c, r, held[r] - 1); c++ \
+       :: else -> break \
+       od; \
+       skip }
+
+/* seal: promise, durable; what was accepted before is in the journal first */
+#define SEAL(v, r) \
+  :: d_step { v <= last && promised[r] < v && HAS(cfg[base[v]], r) && DRAINED(r) -> \
+       promised[r] = v; \
+       answered[v] = (seed[v] == 0 -> answered[v] | BIT(r) : answered[v]) }
+
+/* recover: one seed a version, a member of the active configuration that has promised */
+#define RECOVER(v, r) \
+  :: d_step { PENDING(v) && seed[v] == 0 && base[v] == current && MAY_SEED(r, v) -> \
+       seed[v] = r + 1; cfg[v] = 7; answered[v] = 0 }
+
+/* the seed starts the version with what it has */
+#define START(v, r) \
+  :: d_step { seed[v] == r + 1 && accepted[r] < v && SEED_READY(r, v) && DRAINED(r) -> \
+       startLen[v] = held[r]; a = 0; \
+       do \
+       :: a < held[r] -> start[AT(v, a)] = content[r * S + a]; a++ \
+       :: else -> break \
+       od; \
+       promised[r] = v; accepted[r] = v; started[v] = started[v] | BIT(r); tidy(); skip }
+
+/* a target takes over the seed's history */
+#ifdef NO_READ
+#define COPY(v, r) skip
+#else
+#define COPY(v, r) \
+       held[r] = startLen[v]; a = 0; \
+       do \
+       :: a < S -> content[r * S + a] = (a < startLen[v] -> start[AT(v, a)] : 0); a++ \
+       :: else -> break \
+       od
+#endif
+#define FOLLOW(v, r) \
+  :: d_step { seed[v] != 0 && primary[v] == 0 && accepted[r] < v && promised[r] <= v \
+       && HAS(cfg[v], r) && HAS(started[v], seed[v] - 1) -> \
+       promised[r] = v; accepted[r] = v; queued[r] = 0; started[v] = started[v] | BIT(r); \
+       COPY(v, r); tidy(); skip }
+
+/* activate: no gate here, for there are no clocks */
+#define ACTIVATE(v, r) \
+  :: d_step { PENDING(v) && primary[v] == 0 && base[v] == current && HAS(started[v], r) \
+       && SIZE(started[v]) >= 2 -> \
+       cfg[v] = started[v]; primary[v] = r + 1; leads[v] = true; current = v; \
+       b = 1; \
+       do \
+       :: b <= M -> \
+          if \
+          :: ackedSerial[b] != 0 -> \
+             assert(startLen[v] >= ackedSerial[b]); /* I6 */ \
+             assert(start[AT(v, ackedSerial[b] - 1)] == b) \
+          :: else \
+          fi; \
+          b++ \
+       :: else -> break \
+       od; \
+       b = 0; \
+       do /* activation committed what the version started with */ \
+       :: b < startLen[v] && accepted[r] == v && MAY_ACKNOWLEDGE(r, v) -> \
+          acknowledge(v, b, start[AT(v, b)]); b++ \
+       :: else -> break \
+       od; \
+       tidy(); skip }
+
+#ifdef PROMISE_VOLATILE
+#define FORGET(r) promised[r] = 1; accepted[r] = 1
+#else
+#define FORGET(r) skip
+#endif
+#define CRASH(r) \
+  :: d_step { crashes < CRASHES -> \
+       crashes++; queued[r] = 0; a = 1; \
+       do \
+       :: a <= V -> leads[a] = leads[a] && primary[a] != r + 1; a++ \
+       :: else -> break \
+       od; \
+       FORGET(r); tidy(); skip }
+
+#define FOR_EACH_REPLICA(step, v) step(v, 0) step(v, 1) step(v, 2)
+#if M > 1
+#define SEND_ALL(v) SEND(v, 0, 1) SEND(v, 1, 1) SEND(v, 2, 1) SEND(v, 0, 2) SEND(v, 1, 2) SEND(v, 2, 2)
+#else
+#define SEND_ALL(v) SEND(v, 0, 1) SEND(v, 1, 1) SEND(v, 2, 1)
+#endif
+#define CHANGE(v) FOR_EACH_REPLICA(SEAL, v) FOR_EACH_REPLICA(RECOVER, v) FOR_EACH_REPLICA(START, v) \
+  FOR_EACH_REPLICA(FOLLOW, v) FOR_EACH_REPLICA(ACTIVATE, v)
+
 init {
   d_step {
-    base[1] = 0; cfg[1] = 7; seed[1] = 1; primary[1] = 1; started[1] = 7; leads[1] = true;
+    base[1] = 0; cfg[1] = 7; seed[1] = GONE; primary[1] = 1; leads[1] = true;
     promised[0] = 1; promised[1] = 1; promised[2] = 1;
     accepted[0] = 1; accepted[1] = 1; accepted[2] = 1
   }
+end:
   do
-  /* a client's mutation reaches a primary, old or new */
-  :: atomic {
-       choose(v, 1, V); choose(m, 1, M);
-       if
-       :: LEADER_READY(v) ->
-          r = primary[v] - 1;
-          find(i);
-          if
-          :: i == S && promised[r] == v && queued[r] == 0 && held[r] < S ->
-             queued[r] = m; forwarded[AT(v, held[r])] = m
-          :: else
-          fi
-       :: else
-       fi
-     }
-
-  /* a secondary takes the next forwarded mutation */
-  :: atomic {
-       choose(v, 1, V); choose(r, 0, N - 1);
-       if
-       :: HAS(cfg[v], r) && primary[v] != r + 1 && accepted[r] == v && UNFENCED(r, v) ->
-          if
-          :: queued[r] == 0 && held[r] < S && forwarded[AT(v, held[r])] != 0 ->
-             queued[r] = forwarded[AT(v, held[r])]
-          :: else
-          fi
-       :: else
-       fi
-     }
-
-  /* the queue's append reaches the journal */
-  :: atomic {
-       choose(r, 0, N - 1);
-       if
-       :: queued[r] != 0 -> content[r * S + held[r]] = queued[r]; held[r]++; queued[r] = 0
-       :: else
-       fi
-     }
-
-  /* a member acknowledges what it has */
-  :: atomic {
-       choose(v, 1, V); choose(r, 0, N - 1); choose(i, 0, S - 1);
-       if
-       :: HAS(cfg[v], r) && accepted[r] == v && held[r] > i && MAY_ACKNOWLEDGE(r, v) ->
-          if
-          :: forwarded[AT(v, i)] != 0 -> acks[AT(v, i)] = acks[AT(v, i)] | BIT(r)
-          :: else
-          fi
-       :: else
-       fi
-     }
-
-  /* the primary answers the client */
-  :: atomic {
-       choose(v, 1, V); choose(i, 0, S - 1);
-       if
-       :: LEADER_READY(v) && MAY_ACKNOWLEDGE(primary[v] - 1, v) && forwarded[AT(v, i)] != 0 ->
-          if
-          :: ENOUGH(v, i) -> acknowledge(v, i, forwarded[AT(v, i)])
-          :: else
-          fi
-       :: else
-       fi
-     }
-
-  /* the same for what the version started with: activation committed it */
-  :: atomic {
-       choose(v, 2, V); choose(i, 0, S - 1);
-       if
-       :: LEADER_READY(v) && i < startLen[v] && MAY_ACKNOWLEDGE(primary[v] - 1, v) ->
-          acknowledge(v, i, start[AT(v, i)])
-       :: else
-       fi
-     }
-
-  /* begin */
-  :: atomic { last < V -> last++; base[last] = current }
-
-  /* seal: promise, durable; what was accepted before is in the journal first */
-  :: atomic {
-       choose(v, 2, V); choose(r, 0, N - 1);
-       if
-       :: v <= last && promised[r] < v && HAS(cfg[base[v]], r) && DRAINED(r) -> promised[r] = v
-       :: else
-       fi
-     }
-  :: atomic {
-       choose(v, 2, V); choose(r, 0, N - 1);
-       if
-       :: v <= last && promised[r] == v && accepted[r] < v && HAS(cfg[base[v]], r) ->
-          answered[v] = answered[v] | BIT(r)
-       :: else
-       fi
-     }
-
-  /* recover: one seed a version, a member of the active configuration that has promised */
-  :: atomic {
-       choose(v, 2, V); choose(r, 0, N - 1); choose(set, 3, 7);
-       if
-       :: v <= last && seed[v] == 0 && base[v] == current && MAY_SEED(r, v) ->
-          if
-          :: HAS(set, r) && SIZE(set) >= 2 -> seed[v] = r + 1; cfg[v] = set
-          :: else
-          fi
-       :: else
-       fi
-     }
-
-  /* the seed starts the version with what it has */
-  :: atomic {
-       choose(v, 2, V);
-       if
-       :: seed[v] != 0 ->
-          r = seed[v] - 1;
-          if
-          :: accepted[r] < v && SEED_READY(r, v) && DRAINED(r) ->
-             startLen[v] = held[r]; i = 0;
-             do
-             :: i < held[r] -> start[AT(v, i)] = content[r * S + i]; i++
-             :: else -> break
-             od;
-             promised[r] = v; accepted[r] = v; started[v] = started[v] | BIT(r)
-          :: else
-          fi
-       :: else
-       fi
-     }
-
-  /* a target takes over the seed's history */
-  :: atomic {
-       choose(v, 2, V); choose(r, 0, N - 1);
-       if
-       :: seed[v] != 0 && HAS(cfg[v], r) && primary[v] == 0 && accepted[r] < v ->
-          if
-          :: HAS(started[v], seed[v] - 1) && promised[r] <= v ->
-             promised[r] = v; accepted[r] = v; queued[r] = 0; started[v] = started[v] | BIT(r);
-#ifndef NO_READ
-             held[r] = startLen[v]; i = 0;
-             do
-             :: i < S ->
-                content[r * S + i] = (i < startLen[v] -> start[AT(v, i)] : 0); i++
-             :: else -> break
-             od
+  :: d_step { last < V -> last++; base[last] = current } /* begin */
+  SEND_ALL(1) FOR_EACH_REPLICA(TAKE, 1)
+  SEND_ALL(2) FOR_EACH_REPLICA(TAKE, 2)
+  CHANGE(2)
+#if V > 2
+  SEND_ALL(3) FOR_EACH_REPLICA(TAKE, 3)
+  CHANGE(3)
 #endif
-          :: else
-          fi
-       :: else
-       fi
-     }
-
-  /* activate: no gate here, for there are no clocks */
-  :: atomic {
-       choose(v, 2, V); choose(r, 0, N - 1);
-       if
-       :: v <= last && primary[v] == 0 && base[v] == current && HAS(started[v], r) ->
-          if
-          :: SIZE(started[v]) >= 2 ->
-             cfg[v] = started[v]; primary[v] = r + 1; leads[v] = true; current = v;
-             m = 1;
-             do
-             :: m <= M ->
-                if
-                :: ackedSerial[m] != 0 ->
-                   assert(startLen[v] >= ackedSerial[m]); /* I6 */
-                   assert(start[AT(v, ackedSerial[m] - 1)] == m)
-                :: else
-                fi;
-                m++
-             :: else -> break
-             od
-          :: else
-          fi
-       :: else
-       fi
-     }
-
-  /* crash */
-  :: atomic {
-       crashes < CRASHES -> choose(r, 0, N - 1); crashes++; queued[r] = 0;
-       i = 1;
-       do
-       :: i <= V ->
-          if
-          :: primary[i] == r + 1 -> leads[i] = false
-          :: else
-          fi;
-          i++
-       :: else -> break
-       od;
-#ifdef PROMISE_VOLATILE
-       promised[r] = accepted[r]
+#if V > 3
+  SEND_ALL(4) FOR_EACH_REPLICA(TAKE, 4)
+  CHANGE(4)
 #endif
-     }
+  WRITE(0) WRITE(1) WRITE(2)
+  CRASH(0) CRASH(1) CRASH(2)
   od
 }
