@@ -229,8 +229,7 @@ public final class LeaseFs implements AutoCloseable {
       return new AtomicPut(this, target, sibling, replace, create(sibling, options, false));
     } catch (LeaseFsException failure) {
       String message = String.valueOf(failure.getMessage());
-      throw new LeaseFsException(
-          failure.code(), message.replace(sibling.text(), target.text()), failure.hint(), failure);
+      throw failure.saying(message.replace(sibling.text(), target.text()));
     }
   }
 

@@ -16,7 +16,7 @@ final class Waits {
     } catch (ExecutionException failed) {
       LeaseFsException failure = Futures.failureOf(failed);
       // A fresh trace, of the caller who waited.
-      throw new LeaseFsException(failure.code(), message(failure), failure.hint(), failure);
+      throw failure.saying(message(failure));
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
       throw new LeaseFsException(ErrorCode.TIMED_OUT, "interrupted while waiting for the cluster");

@@ -218,9 +218,7 @@ public final class AsyncReader {
       long pause = source.policy().pauseNanos(failures, source.edges().random().nextLong());
       boolean late = now() + pause > startedAt + source.timeoutNanos();
       if (isFinal || late) {
-        answer.completeExceptionally(
-            new LeaseFsException(
-                failure.code(), path + ": " + failure.getMessage(), failure.hint(), failure));
+        answer.completeExceptionally(failure.saying(path + ": " + failure.getMessage()));
         return;
       }
       source.cache().forget(file);

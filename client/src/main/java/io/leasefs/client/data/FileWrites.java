@@ -236,10 +236,6 @@ final class FileWrites
   @Override
   public void failed(WriteAction.Failed<CompletableFuture<Written>> action) {
     LeaseFsException failure = action.failure();
-    action
-        .tag()
-        .completeExceptionally(
-            new LeaseFsException(
-                failure.code(), path() + ": " + failure.getMessage(), failure.hint(), failure));
+    action.tag().completeExceptionally(failure.saying(path() + ": " + failure.getMessage()));
   }
 }

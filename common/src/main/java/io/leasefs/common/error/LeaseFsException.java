@@ -40,6 +40,11 @@ public final class LeaseFsException extends RuntimeException {
     return new LeaseFsException(code, getMessage(), hint, id, this);
   }
 
+  /** The same failure in other words, with a trace of its own. */
+  public LeaseFsException saying(String message) {
+    return new LeaseFsException(code, message, hint, requestId, this);
+  }
+
   public ErrorCode code() {
     return code;
   }
