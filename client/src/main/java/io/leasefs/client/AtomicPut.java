@@ -1,8 +1,10 @@
 package io.leasefs.client;
 
+import io.leasefs.common.api.MasterApi.Publication;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.FileStatus;
+import java.util.Optional;
 
 /**
  * A file that appears whole or not at all: written as a hidden sibling, renamed at {@link #commit}.
@@ -33,9 +35,17 @@ public final class AtomicPut implements AutoCloseable {
   /**
    * All bytes are in: the file gets its name. Fails with ALREADY_EXISTS where it may not replace.
    */
-  public synchronized FileStatus commit() {
-    writer.close();
-    FileStatus status = files.rename(sibling.text(), target.text(), replace);
+  public FileStatus commit() {
+    return commit(Optional.empty());
+  }
+
+  /**
+   * The same.
+   *
+   * @param modifiedMillis the file's time of modification, where it is not now
+   */
+  public synchronized FileStatus commit(Optional<Long> modifiedMillis) {
+    FileStatus status = writer.publish(new Publication(target, replace, modifiedMillis));
     ended = true;
     return status;
   }

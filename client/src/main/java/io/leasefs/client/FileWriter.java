@@ -4,6 +4,7 @@ import io.leasefs.client.data.AsyncAppender;
 import io.leasefs.client.data.BufferPool;
 import io.leasefs.client.data.Written;
 import io.leasefs.common.api.Frame;
+import io.leasefs.common.api.MasterApi.Publication;
 import io.leasefs.common.checksum.Checksums;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
@@ -176,8 +177,7 @@ public final class FileWriter extends OutputStream {
 
   private void throwFailure() {
     if (failure != null) {
-      throw new LeaseFsException(
-          failure.code(), String.valueOf(failure.getMessage()), failure.hint(), failure);
+      throw failure.saying(String.valueOf(failure.getMessage()));
     }
   }
 
@@ -208,7 +208,17 @@ public final class FileWriter extends OutputStream {
    * written; the file is closed in any case.
    */
   @Override
-  public synchronized void close() {
+  public void close() {
+    close(Optional.empty());
+  }
+
+  /** The same; the file gets its name with it. Where it cannot, it is closed without. */
+  FileStatus publish(Publication publication) {
+    close(Optional.of(publication));
+    return closedAs().orElseThrow();
+  }
+
+  private synchronized void close(Optional<Publication> publication) {
     if (closed) {
       return;
     }
@@ -226,7 +236,7 @@ public final class FileWriter extends OutputStream {
       seal = Optional.empty();
     }
     try {
-      closedAs = closeOpening();
+      closedAs = closeOpening(failure == null ? publication : Optional.empty());
     } catch (LeaseFsException failed) {
       if (failure == null) {
         failure = failed;
@@ -236,14 +246,22 @@ public final class FileWriter extends OutputStream {
   }
 
   /** Where another writer has reopened the chunk that we sealed, its seal is no more. */
-  private FileStatus closeOpening() {
+  private FileStatus closeOpening(Optional<Publication> publication) {
     try {
-      return Waits.join(appender.close(seal, endsSession));
+      return Waits.join(appender.close(seal, publication, endsSession));
     } catch (LeaseFsException failed) {
-      if (seal.isEmpty() || failed.code() != ErrorCode.STALE_VERSION) {
-        throw failed;
+      if (seal.isPresent() && failed.code() == ErrorCode.STALE_VERSION) {
+        seal = Optional.empty();
+        return closeOpening(publication);
       }
-      return Waits.join(appender.close(Optional.empty(), endsSession));
+      if (publication.isPresent()) {
+        try {
+          FileStatus unused = closeOpening(Optional.empty());
+        } catch (LeaseFsException again) {
+          failed.addSuppressed(again); // the session's end closes it
+        }
+      }
+      throw failed;
     }
   }
 

@@ -6,6 +6,7 @@ import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.FileStatus;
+import java.nio.channels.Channels;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -78,7 +79,13 @@ final class CpVerb extends Verb {
     try (Progress progress = progress("cp " + target, source.lengthBytes());
         FileReader reader = client().open(source.path().text())) {
       java.util.Objects.requireNonNull(puts)
-          .put(reader.stream(), target.text(), options, force, progress::add);
+          .put(
+              Channels.newChannel(reader.stream()),
+              target.text(),
+              options,
+              force,
+              Optional.empty(),
+              progress::add);
       progress.finish("");
       if (out().isJson()) {
         out().answer(FileRows.json(client().stat(target.text())), "");

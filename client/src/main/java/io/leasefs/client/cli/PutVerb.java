@@ -8,9 +8,9 @@ import io.leasefs.common.model.Durability;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.FileStatus;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
+import java.nio.channels.ReadableByteChannel;
 import java.nio.file.FileVisitOption;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -158,7 +158,13 @@ final class PutVerb extends Verb {
     if (source.equals("-")) {
       long total = size == null ? -1 : Quantities.parseSize(size);
       try (Progress progress = progress("put " + target, total)) {
-        long written = transfer(streams().in(), target, options(0644), progress::add);
+        long written =
+            transfer(
+                Channels.newChannel(streams().in()),
+                target,
+                options(0644),
+                Optional.empty(),
+                progress::add);
         if (total >= 0 && written != total) {
           warn(target + ": " + written + " bytes came, not " + total + " as --size said");
         }
@@ -193,12 +199,17 @@ final class PutVerb extends Verb {
     }
   }
 
-  private long transfer(InputStream in, String target, CreateOptions options, LongConsumer done)
+  private long transfer(
+      ReadableByteChannel in,
+      String target,
+      CreateOptions options,
+      Optional<Long> modifiedMillis,
+      LongConsumer done)
       throws IOException {
     Puts running = Objects.requireNonNull(puts);
     return direct
         ? running.putDirectly(in, target, options, done)
-        : running.put(in, target, options, force, done);
+        : running.put(in, target, options, force, modifiedMillis, done);
   }
 
   private CreateOptions options(int mode) {
@@ -213,17 +224,18 @@ final class PutVerb extends Verb {
   }
 
   private long putFile(Job job, LongConsumer done) throws IOException {
-    long modified = Files.getLastModifiedTime(job.source).toMillis();
-    long written;
-    try (FileChannel channel = FileChannel.open(job.source, StandardOpenOption.READ);
-        InputStream in = Channels.newInputStream(channel)) {
-      written = transfer(in, job.target, options(mode(job.source)), done);
+    Optional<Long> modified = Optional.of(Files.getLastModifiedTime(job.source).toMillis());
+    try (FileChannel channel = FileChannel.open(job.source, StandardOpenOption.READ)) {
+      long written = transfer(channel, job.target, options(mode(job.source)), modified, done);
+      if (direct) {
+        FileStatus unused =
+            client()
+                .setAttributes(
+                    job.target,
+                    new MasterApi.Attributes(Optional.empty(), Optional.empty(), modified));
+      }
+      return written;
     }
-    client()
-        .setAttributes(
-            job.target,
-            new MasterApi.Attributes(Optional.empty(), Optional.empty(), Optional.of(modified)));
-    return written;
   }
 
   private static int mode(Path path) throws IOException {

@@ -5,13 +5,17 @@ import io.leasefs.client.CreateOptions;
 import io.leasefs.client.FileWriter;
 import io.leasefs.client.LeaseFs;
 import io.leasefs.common.error.LeaseFsException;
+import io.leasefs.common.model.FileStatus;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.ReadableByteChannel;
 import java.util.LinkedHashSet;
+import java.util.Optional;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.LongConsumer;
 
 /**
@@ -24,6 +28,9 @@ final class Puts {
   /** Who presses Ctrl-C does not wait for a cluster that does not answer. */
   private static final long PATIENCE_MILLIS = 3_000;
 
+  /** Not in use at the moment: to make one costs more than a small file. */
+  private static final Queue<ByteBuffer> PIECES = new ConcurrentLinkedQueue<>();
+
   private final LeaseFs client;
   private final Set<AutoCloseable> underWay = new LinkedHashSet<>();
   private boolean ended;
@@ -34,13 +41,19 @@ final class Puts {
   }
 
   /** Writes the file whole or not at all. */
-  long put(InputStream in, String path, CreateOptions options, boolean replace, LongConsumer done)
+  long put(
+      ReadableByteChannel in,
+      String path,
+      CreateOptions options,
+      boolean replace,
+      Optional<Long> modifiedMillis,
+      LongConsumer done)
       throws IOException {
     try (AtomicPut put = client.put(path, options, replace)) {
       begin(put);
       try {
         long written = copy(in, put.writer(), done);
-        put.commit();
+        FileStatus unused = put.commit(modifiedMillis);
         return written;
       } finally {
         end(put);
@@ -49,7 +62,7 @@ final class Puts {
   }
 
   /** Writes in place: what is there when it fails, stays. */
-  long putDirectly(InputStream in, String path, CreateOptions options, LongConsumer done)
+  long putDirectly(ReadableByteChannel in, String path, CreateOptions options, LongConsumer done)
       throws IOException {
     try (FileWriter writer = client.create(path, options)) {
       return copy(in, writer, done);
@@ -57,17 +70,28 @@ final class Puts {
   }
 
   static long copy(InputStream in, FileWriter writer, LongConsumer done) throws IOException {
-    ReadableByteChannel channel = Channels.newChannel(in);
-    ByteBuffer piece = ByteBuffer.allocateDirect(PIECE);
-    long written = 0;
-    while (channel.read(piece.clear()) >= 0) {
-      piece.flip();
-      int length = piece.remaining();
-      writer.write(piece);
-      written += length;
-      done.accept(length);
+    return copy(Channels.newChannel(in), writer, done);
+  }
+
+  static long copy(ReadableByteChannel in, FileWriter writer, LongConsumer done)
+      throws IOException {
+    ByteBuffer piece = PIECES.poll();
+    if (piece == null) {
+      piece = ByteBuffer.allocateDirect(PIECE);
     }
-    return written;
+    try {
+      long written = 0;
+      while (in.read(piece.clear()) >= 0) {
+        piece.flip();
+        int length = piece.remaining();
+        writer.write(piece);
+        written += length;
+        done.accept(length);
+      }
+      return written;
+    } finally {
+      PIECES.add(piece);
+    }
   }
 
   private synchronized void begin(AutoCloseable put) {

@@ -1,6 +1,7 @@
 package io.leasefs.client.data;
 
 import io.leasefs.common.api.Frame;
+import io.leasefs.common.api.MasterApi.Publication;
 import io.leasefs.common.checksum.Checksums;
 import io.leasefs.common.model.FileStatus;
 import io.leasefs.common.model.SealedChunk;
@@ -64,10 +65,16 @@ public final class AsyncAppender {
    * @param endSession true with the last operation of a short-lived process
    */
   public CompletableFuture<FileStatus> close(Optional<SealedChunk> seal, boolean endSession) {
+    return close(seal, Optional.empty(), endSession);
+  }
+
+  /** The same; where there is a publication the file gets its name with it. */
+  public CompletableFuture<FileStatus> close(
+      Optional<SealedChunk> seal, Optional<Publication> publication, boolean endSession) {
     if (ended.compareAndSet(false, true)) {
       writes.end();
     }
-    return owner.close(status, openNumber, seal, endSession);
+    return owner.close(status, openNumber, seal, publication, endSession);
   }
 
   /** The state of its file's writing, for traces. */

@@ -5,6 +5,7 @@ import io.leasefs.client.meta.ClientSession;
 import io.leasefs.client.meta.MasterRouter;
 import io.leasefs.common.api.MasterApi.CreateFile;
 import io.leasefs.common.api.MasterApi.OpenFile;
+import io.leasefs.common.api.MasterApi.Publication;
 import io.leasefs.common.model.FileId;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.FileStatus;
@@ -104,11 +105,15 @@ public final class OpenFiles {
   }
 
   CompletableFuture<FileStatus> close(
-      FileStatus status, long openNumber, Optional<SealedChunk> seal, boolean endSession) {
+      FileStatus status,
+      long openNumber,
+      Optional<SealedChunk> seal,
+      Optional<Publication> publication,
+      boolean endSession) {
     boolean last = endSession && count() == 0;
     return router.change(
         "close " + status.path(),
-        (master, id) -> master.close(id, status.id(), openNumber, seal, last));
+        (master, id) -> master.close(id, status.id(), openNumber, seal, publication, last));
   }
 
   /** One opening less; true where it was the last. */

@@ -1,6 +1,7 @@
 package io.leasefs.client.fake;
 
 import io.leasefs.common.api.MasterApi;
+import io.leasefs.common.api.MasterApi.Publication;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ChunkHandle;
@@ -56,6 +57,7 @@ public class FakeMaster implements MasterApi {
       FileId file,
       long openNumber,
       Optional<SealedChunk> sealed,
+      Optional<Publication> publication,
       boolean endSession) {
     return unexpected();
   }

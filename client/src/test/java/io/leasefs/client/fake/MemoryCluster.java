@@ -3,6 +3,7 @@ package io.leasefs.client.fake;
 import io.leasefs.common.api.ChunkApi;
 import io.leasefs.common.api.Frame;
 import io.leasefs.common.api.FrameAnswer;
+import io.leasefs.common.api.MasterApi.Publication;
 import io.leasefs.common.api.MutationKind;
 import io.leasefs.common.checksum.Checksums;
 import io.leasefs.common.error.ErrorCode;
@@ -232,10 +233,19 @@ public final class MemoryCluster {
         FileId file,
         long openNumber,
         Optional<SealedChunk> sealed,
+        Optional<Publication> publication,
         boolean endSession) {
       return answer(
           () -> {
             MemoryFile found = by(file);
+            if (publication.isPresent()) {
+              FilePath target = publication.get().target();
+              if (files.containsKey(target) && !publication.get().replace()) {
+                throw new LeaseFsException(ErrorCode.ALREADY_EXISTS, target + ": exists already");
+              }
+              files.values().remove(found);
+              files.put(target, found);
+            }
             found.writers--;
             if (found.writers == 0 && !found.chunks.isEmpty()) {
               MemoryChunk last = found.chunks.get(found.chunks.size() - 1);

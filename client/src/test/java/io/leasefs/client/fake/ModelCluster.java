@@ -3,6 +3,7 @@ package io.leasefs.client.fake;
 import io.leasefs.common.api.Frame;
 import io.leasefs.common.api.FrameAnswer;
 import io.leasefs.common.api.MasterApi.Greeting;
+import io.leasefs.common.api.MasterApi.Publication;
 import io.leasefs.common.api.MutationKind;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.model.ChunkHandle;
@@ -651,6 +652,7 @@ public final class ModelCluster {
         FileId file,
         long openNumber,
         Optional<SealedChunk> sealed,
+        Optional<Publication> publication,
         boolean endSession) {
       return later(() -> Layouts.status(0, 0, chunks.size()));
     }

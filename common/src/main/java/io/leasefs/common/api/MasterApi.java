@@ -95,10 +95,25 @@ public interface MasterApi {
    *
    * @param sealed set where the writer has sealed the last chunk itself; without effect where the
    *     file goes on behind that chunk by now
+   * @param publication set where the file is a put that is done: in the same step it gets its name;
+   *     where it cannot, nothing is closed
    * @param endSession true with the last operation of a short-lived process
    */
   CompletableFuture<FileStatus> close(
-      RequestId id, FileId file, long openNumber, Optional<SealedChunk> sealed, boolean endSession);
+      RequestId id,
+      FileId file,
+      long openNumber,
+      Optional<SealedChunk> sealed,
+      Optional<Publication> publication,
+      boolean endSession);
+
+  /**
+   * The name that a file gets when it is whole.
+   *
+   * @param replace a file that is there goes into the trash
+   * @param modifiedMillis its time of modification, where it is not that of the close
+   */
+  record Publication(FilePath target, boolean replace, Optional<Long> modifiedMillis) {}
 
   /** The file's chunks from the given index, at most {@code limit}. */
   CompletableFuture<FileLayout> layout(FilePath path, int fromIndex, int limit);

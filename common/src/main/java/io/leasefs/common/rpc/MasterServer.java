@@ -213,6 +213,9 @@ public final class MasterServer extends RpcService {
                   seal(request.hasSeal(), request.getSeal())
                       .map(
                           seal -> new SealedChunk(new ChunkHandle(request.getSealedChunk()), seal)),
+                  request.hasPublication()
+                      ? Optional.of(ProtoCodec.toModel(request.getPublication()))
+                      : Optional.empty(),
                   request.getEndSession()),
           ProtoCodec::toProto);
     }

@@ -1,5 +1,6 @@
 package io.leasefs.common.rpc;
 
+import io.leasefs.common.api.MasterApi.Publication;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkLayout;
@@ -40,6 +41,7 @@ import io.leasefs.proto.v1.LeaseGrantProto;
 import io.leasefs.proto.v1.LocationProto;
 import io.leasefs.proto.v1.MemberProto;
 import io.leasefs.proto.v1.PeerAddressProto;
+import io.leasefs.proto.v1.PublicationProto;
 import io.leasefs.proto.v1.RequestIdProto;
 import io.leasefs.proto.v1.ServerAddressProto;
 import java.util.ArrayList;
@@ -130,6 +132,20 @@ public final class ProtoCodec {
         .setFloor(value.floor())
         .setNewestForgetting(value.newestForgetting())
         .build();
+  }
+
+  public static PublicationProto toProto(Publication value) {
+    PublicationProto.Builder builder =
+        PublicationProto.newBuilder().setTarget(value.target().text()).setReplace(value.replace());
+    value.modifiedMillis().ifPresent(builder::setModifiedMillis);
+    return builder.build();
+  }
+
+  public static Publication toModel(PublicationProto value) {
+    return new Publication(
+        new FilePath(value.getTarget()),
+        value.getReplace(),
+        value.hasModifiedMillis() ? Optional.of(value.getModifiedMillis()) : Optional.empty());
   }
 
   public static RequestId toModel(RequestIdProto value) {

@@ -142,6 +142,7 @@ public final class RemoteMaster implements MasterApi, AdminApi, ClusterApi {
       FileId file,
       long openNumber,
       Optional<SealedChunk> sealed,
+      Optional<Publication> publication,
       boolean endSession) {
     CloseRequest.Builder request =
         CloseRequest.newBuilder()
@@ -151,6 +152,7 @@ public final class RemoteMaster implements MasterApi, AdminApi, ClusterApi {
             .setEndSession(endSession);
     sealed.ifPresent(
         it -> request.setSealedChunk(it.chunk().value()).setSeal(ProtoCodec.toProto(it.seal())));
+    publication.ifPresent(it -> request.setPublication(ProtoCodec.toProto(it)));
     return calls.unary(MasterServiceGrpc.getCloseMethod(), request.build(), 0, ProtoCodec::toModel);
   }
 

@@ -233,10 +233,13 @@ public final class ClientFace implements MasterApi {
       FileId file,
       long openNumber,
       Optional<SealedChunk> sealed,
+      Optional<Publication> publication,
       boolean endSession) {
     return touching(
         id,
-        call -> new CloseFile(call, file, openNumber, sealed, endSession, wallMillis.getAsLong()));
+        call ->
+            new CloseFile(
+                call, file, openNumber, sealed, publication, endSession, wallMillis.getAsLong()));
   }
 
   private interface PlacedOperation {

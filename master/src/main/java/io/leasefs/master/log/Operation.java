@@ -1,5 +1,6 @@
 package io.leasefs.master.log;
 
+import io.leasefs.common.api.MasterApi.Publication;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkSeal;
 import io.leasefs.common.model.DiskId;
@@ -170,13 +171,15 @@ public sealed interface Operation {
    * Ends an opening. A committed seal of the last chunk is logged with it (idempotent in the
    * length); one of a chunk behind which the file goes on was logged then. Handle 0, before format
    * 2, stands for the last chunk. Where the last opening ends and the last chunk is not sealed, the
-   * chunk is listed in {@code StateView.chunksToClose}.
+   * chunk is listed in {@code StateView.chunksToClose}. With a publication the file is renamed in
+   * the same step, or all of it is rejected.
    */
   record CloseFile(
       ClientCall call,
       FileId file,
       long openNumber,
       Optional<SealedChunk> sealed,
+      Optional<Publication> publication,
       boolean endSession,
       long wallMillis)
       implements Operation {}

@@ -287,6 +287,7 @@ public final class OperationCodec {
     o.sealed()
         .ifPresent(
             it -> to.setSealedChunk(it.chunk().value()).setSeal(ProtoCodec.toProto(it.seal())));
+    o.publication().ifPresent(it -> to.setPublication(ProtoCodec.toProto(it)));
     return to.build();
   }
 
@@ -299,6 +300,9 @@ public final class OperationCodec {
             ? Optional.of(
                 new SealedChunk(
                     new ChunkHandle(from.getSealedChunk()), ProtoCodec.toModel(from.getSeal())))
+            : Optional.empty(),
+        from.hasPublication()
+            ? Optional.of(ProtoCodec.toModel(from.getPublication()))
             : Optional.empty(),
         from.getEndSession(),
         from.getWallMillis());

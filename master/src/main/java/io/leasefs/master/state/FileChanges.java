@@ -1,11 +1,13 @@
 package io.leasefs.master.state;
 
+import io.leasefs.common.api.MasterApi.Publication;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkSeal;
 import io.leasefs.common.model.ChunkSpec;
 import io.leasefs.common.model.FileId;
+import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.SessionId;
 import io.leasefs.master.log.Operation.AddChunk;
@@ -154,18 +156,41 @@ final class FileChanges {
                     o.session().equals(session)
                         && o.openNumber() == operation.openNumber()
                         && o.token() >= namespace.fenceFloor(operation.file()));
-    if (open && last.isPresent() && isOf(last.get(), operation.sealed())) {
-      ChunkSeal seal = operation.sealed().orElseThrow().seal();
-      chunkChanges.checkSeal(last.get(), seal);
-      if (!last.get().isSealed()) {
-        chunkChanges.logSeal(last.get(), seal, operation.wallMillis());
+    boolean seals = open && last.isPresent() && isOf(last.get(), operation.sealed());
+    if (seals) {
+      chunkChanges.checkSeal(last.get(), operation.sealed().orElseThrow().seal());
+    }
+    if (operation.publication().isPresent()) {
+      if (!open) {
+        throw new LeaseFsException(
+            ErrorCode.UNKNOWN_SESSION,
+            "file " + operation.file() + ": is not open in session " + session);
       }
+      publish(file, operation.publication().get(), ordinal, operation.wallMillis());
+    }
+    if (seals && !last.get().isSealed()) {
+      chunkChanges.logSeal(
+          last.get(), operation.sealed().orElseThrow().seal(), operation.wallMillis());
     }
     namespace.close(operation.file(), session, operation.openNumber());
+    operation
+        .publication()
+        .flatMap(Publication::modifiedMillis)
+        .ifPresent(modified -> file.modifiedMillis = modified);
     if (operation.endSession()) {
       sessionChanges.end(session, ordinal, operation.wallMillis());
     }
     return new Touched(operation.file());
+  }
+
+  /** Checks everything, then renames: nothing after it can fail. */
+  private void publish(Inode.File file, Publication publication, long ordinal, long wallMillis) {
+    FilePath from = namespace.pathOf(file);
+    if (namespace.placeOf(file) != Place.VISIBLE || namespace.findOrNull(from) != file) {
+      throw new LeaseFsException(ErrorCode.NOT_FOUND, from + ": has been deleted");
+    }
+    var _ =
+        namespace.rename(from, publication.target(), publication.replace(), ordinal, wallMillis);
   }
 
   private static boolean isOf(ChunkEntry last, Optional<SealedChunk> sealed) {

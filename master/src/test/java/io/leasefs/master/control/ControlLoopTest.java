@@ -264,7 +264,12 @@ class ControlLoopTest {
 
     world.get(
         world.client.close(
-            world.request(), open.status().id(), open.openNumber(), Optional.empty(), false));
+            world.request(),
+            open.status().id(),
+            open.openNumber(),
+            Optional.empty(),
+            Optional.empty(),
+            false));
     world.pass(75 * SECOND); // the first writer's session runs out: the last close
 
     assertThat(world.chunk(chunk).seal()).isPresent();
@@ -713,7 +718,12 @@ class ControlLoopTest {
     world.pass(SECOND);
     world.get(
         world.client.close(
-            world.request(), open.status().id(), open.openNumber(), Optional.empty(), false));
+            world.request(),
+            open.status().id(),
+            open.openNumber(),
+            Optional.empty(),
+            Optional.empty(),
+            false));
     world.pass(2 * SECOND);
     return open.last().orElseThrow().handle();
   }

@@ -1,5 +1,6 @@
 package io.leasefs.master.log;
 
+import io.leasefs.common.api.MasterApi.Publication;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkSeal;
 import io.leasefs.common.model.ClientId;
@@ -250,6 +251,13 @@ public final class RandomOperations {
             .orElse(5L),
         last.flatMap(
             chunk -> someSeal(chunk).map(seal -> new SealedChunk(sealedChunk(chunk), seal))),
+        random.nextInt(8) == 0
+            ? Optional.of(
+                new Publication(
+                    path(),
+                    random.nextBoolean(),
+                    random.nextBoolean() ? Optional.of(wall) : Optional.empty()))
+            : Optional.empty(),
         random.nextInt(6) == 0,
         wall);
   }

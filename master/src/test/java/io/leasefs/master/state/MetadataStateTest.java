@@ -3,6 +3,7 @@ package io.leasefs.master.state;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasefs.common.api.MasterApi.Publication;
 import io.leasefs.common.api.MasterApi.Usage;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
@@ -206,6 +207,7 @@ class MetadataStateTest {
         opened.file(),
         opened.openNumber(),
         seal.map(it -> new SealedChunk(chunk, it)),
+        Optional.empty(),
         false,
         0);
   }
@@ -453,6 +455,41 @@ class MetadataStateTest {
     done(closing(opened, opened.chunk().orElseThrow(), Optional.of(seal)));
     assertThat(chunk(next.chunk()).isSealed()).isFalse();
     assertThat(state.chunksToClose()).containsExactly(next.chunk());
+  }
+
+  private Operation publishing(Opened opened, boolean replace, ChunkSeal seal) {
+    return new Operation.CloseFile(
+        call(WRITER),
+        opened.file(),
+        opened.openNumber(),
+        Optional.of(new SealedChunk(opened.chunk().orElseThrow(), seal)),
+        Optional.of(new Publication(FILE, replace, Optional.of(77L))),
+        false,
+        5);
+  }
+
+  @Test
+  void aCloseThatPublishesSealsNamesAndDatesTheFileInOneEntry() {
+    FilePath sibling = new FilePath("/" + FilePath.HIDDEN_PREFIX + "1");
+    Opened opened = create(sibling, A, B, C);
+    done(publishing(opened, false, seal(5, 500)));
+    assertThat(chunk(opened.chunk().orElseThrow()).isSealed()).isTrue();
+    assertThat(state.stat(FILE).lengthBytes()).isEqualTo(500);
+    assertThat(state.stat(FILE).modifiedMillis()).isEqualTo(77);
+    assertThat(state.stat(FILE).openWriters()).isZero();
+    assertThat(names("/")).containsExactly(FILE.name());
+  }
+
+  @Test
+  void aCloseThatCannotPublishChangesNothing() {
+    Opened there = create(FILE, A, B, C);
+    Opened opened = create(new FilePath("/" + FilePath.HIDDEN_PREFIX + "1"), A, B, C);
+    refused(ErrorCode.ALREADY_EXISTS, publishing(opened, false, seal(5, 500)));
+    assertThat(chunk(opened.chunk().orElseThrow()).isSealed()).isFalse();
+    assertThat(state.stat(FILE).id()).isEqualTo(there.file());
+    done(publishing(opened, true, seal(5, 500)));
+    assertThat(state.stat(FILE).id()).isEqualTo(opened.file());
+    refused(ErrorCode.UNKNOWN_SESSION, publishing(opened, true, seal(5, 500)));
   }
 
   @Test

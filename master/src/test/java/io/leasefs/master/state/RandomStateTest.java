@@ -77,7 +77,7 @@ class RandomStateTest {
   @Test
   void theseRunsApplyEveryKindOfOperation() {
     Set<String> applied = new TreeSet<>();
-    for (int seed = 1; seed <= 12; seed++) {
+    for (int seed = 1; seed <= 16; seed++) {
       Run run = run(seed);
       for (int step = 0; step < STEPS; step++) {
         if (run.results.get(step).isApplied()) {
