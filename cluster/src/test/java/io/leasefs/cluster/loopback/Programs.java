@@ -15,7 +15,8 @@ final class Programs {
 
   /** The command that runs it, with more flags for its JVM. */
   static List<String> command(List<String> jvmFlags, List<String> arguments) {
-    List<String> command = new ArrayList<>();
+    // where the build runs in the background of a shell, SIGINT is ignored by all that it starts
+    List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT"));
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
     command.addAll(
