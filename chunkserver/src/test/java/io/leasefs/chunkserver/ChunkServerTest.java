@@ -419,6 +419,23 @@ class ChunkServerTest {
   }
 
   @Test
+  void memberThatHasRestartedIsReportedThoughNobodyWrites() throws IOException {
+    master.grant(CS1, grant(1, 0, CS1, CS2, CS3));
+    time.pass(20);
+    Frame first = append(1, "one;");
+    stream(CS1).send(first);
+    assertThat(answerTo(first)).isInstanceOf(FrameAnswer.Applied.class);
+    time.pass(20_000);
+    assertThat(master.failedMembers).isEmpty();
+    kill(CS3);
+    start(CS3);
+    assertThat(
+            time.passUntil(
+                () -> master.failedMembers.stream().anyMatch(f -> f.member().equals(CS3)), 5_000))
+        .isTrue();
+  }
+
+  @Test
   void stopGivesTheLeaseBackBeforeItEnds() {
     master.grant(CS1, grant(1, 0, CS1, CS2, CS3));
     time.pass(20);

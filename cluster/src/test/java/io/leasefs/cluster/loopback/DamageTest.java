@@ -4,15 +4,22 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.gson.JsonElement;
+import io.leasefs.client.FileWriter;
 import io.leasefs.client.LeaseFs;
 import io.leasefs.client.RecordAppender;
+import io.leasefs.common.api.Heartbeat.ReplicaReport;
+import io.leasefs.common.error.LeaseFsException;
+import io.leasefs.common.model.ChunkLayout;
+import io.leasefs.common.model.Location;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -196,6 +203,43 @@ class DamageTest {
       assertThat(shell.run("cat", "/records").mustBe(0).out()).isEqualTo(written.toString());
     }
     await("every copy is whole again", () -> shell.run("fsck").exit() == 0);
+  }
+
+  @Test
+  void memberOfAnOpenChunkThatRestartsIsBroughtUpThoughNobodyWrites() throws Exception {
+    byte[] content = noise(200_000);
+    try (LeaseFs client = cluster.client();
+        FileWriter writer = client.create("/idle")) {
+      writer.write(content);
+      writer.flush();
+      String secondary = holders("/idle").get(1);
+      cluster.stopChunkServer(secondary);
+      cluster.startChunkServer(secondary);
+      await("all members act in one version again", () -> haveTheSame(client, "/idle", 3));
+    }
+    assertThat(shell.run("cat", "/idle").mustBe(0).outBytes()).isEqualTo(content);
+  }
+
+  /** So many members, and each has started the active version and has all of it. */
+  private static boolean haveTheSame(LeaseFs client, String path, int members) {
+    ChunkLayout chunk = client.layout(path).chunks().get(0);
+    long version = chunk.configuration().version();
+    Set<Long> ends = new HashSet<>();
+    for (Location location : chunk.locations()) {
+      try {
+        ReplicaReport report =
+            LeaseFs.join(client.chunkServer(location.address()).inspect(chunk.handle(), false))
+                .report();
+        ends.add(report.accepted() == version ? report.committedSerial() : -1L);
+      } catch (LeaseFsException e) {
+        ends.add(-2L); // it has only just started
+      }
+    }
+    return version > 1
+        && chunk.locations().size() == members
+        && ends.size() == 1
+        && !ends.contains(-1L)
+        && !ends.contains(-2L);
   }
 
   private void fault(String server, String command) {

@@ -79,6 +79,30 @@ class ProcessEndTest {
     }
   }
 
+  @Test
+  void chunkserverOfAnotherClusterEndsWithCodeTwoAndOneLine() throws Exception {
+    Process server =
+        start(
+            List.of(
+                "chunkserver",
+                "--name",
+                "stranger",
+                "--data",
+                local.resolve("data").toString(),
+                "--listen",
+                "127.0.0.1:0",
+                "--master",
+                cluster.masterAddress().toString(),
+                "--cluster-id",
+                "another"));
+    assertThat(server.waitFor(40, TimeUnit.SECONDS)).isTrue();
+    assertThat(stderr().lines().filter(line -> line.startsWith("leasefs: ")))
+        .singleElement()
+        .asString()
+        .startsWith("leasefs: chunkserver: stranger belongs to cluster another, not to ");
+    assertThat(server.exitValue()).isEqualTo(2);
+  }
+
   private String stderr() throws IOException {
     return Files.readString(local.resolve("stderr"));
   }
@@ -86,7 +110,11 @@ class ProcessEndTest {
   private Process program(String... arguments) throws IOException {
     List<String> all = new ArrayList<>(List.of("-m", cluster.masterAddress().toString()));
     all.addAll(List.of(arguments));
-    List<String> command = Programs.command(List.of(), all);
+    return start(all);
+  }
+
+  private Process start(List<String> arguments) throws IOException {
+    List<String> command = Programs.command(List.of(), arguments);
     Process process =
         new ProcessBuilder(command).redirectError(local.resolve("stderr").toFile()).start();
     started.add(process);
