@@ -38,7 +38,7 @@ class SlowClientsTest {
   private static final int CLIENTS = 64;
   private static final int MIB = 1 << 20;
   private static final CreateOptions ONE_CHUNK = CreateOptions.DEFAULT.withChunkBytes(16 << 20);
-  private static final int READ_BYTES = 4 * MIB;
+  private static final int READ_BYTES = 3 * MIB;
   private static final int WRITE_BYTES = MIB;
   private static final long ANSWER_NANOS = TimeUnit.SECONDS.toNanos(60);
 
