@@ -51,8 +51,10 @@ import org.jspecify.annotations.Nullable;
  *
  * For no member against which there is evidence, and for the others at most {@link #PATIENCE_NANOS}
  * after the first usable answer: any one certain member has all that was acknowledged, because an
- * acknowledgement took them all. Without any certain member it waits for every member of the active
- * configuration, and never starts below what anyone knows to be committed.
+ * acknowledgement took them all. For the same reason any of them may seed: a seed that reaches
+ * nobody, though the others are heard here, is passed over in the next version, even where it has
+ * accepted more: that was never active. Without any certain member it waits for every member of the
+ * active configuration, and never starts below what anyone knows to be committed.
  *
  * <p>Times are nanoseconds of the master's clock. Pure; the control loop is its only user.
  */
@@ -67,6 +69,11 @@ public final class Reconfiguration {
   public static final long JOIN_PATIENCE_NANOS = 2_000_000_000;
 
   private static final long STALLED_NANOS = 5_000_000_000L;
+
+  /**
+   * A seed that has reached nobody for so long, while all are heard here, may be the one cut off.
+   */
+  private static final long ALONE_NANOS = 2_000_000_000L;
 
   /** What the master knows of servers now. */
   public interface Servers {
@@ -254,7 +261,9 @@ public final class Reconfiguration {
     }
     Answered best = usable.get(0);
     for (Answered candidate : usable) {
-      if (isAhead(candidate.answer, best.answer)) {
+      boolean worse = !useUncertain && isWorse(candidate, best);
+      boolean better = !useUncertain && isWorse(best, candidate);
+      if (better || (!worse && isAhead(candidate.answer, best.answer))) {
         best = candidate;
       }
     }
@@ -278,6 +287,11 @@ public final class Reconfiguration {
       what = "an undamaged member to answer";
     }
     return new Waiting(what, first(silent), Long.MAX_VALUE);
+  }
+
+  /** There is evidence against this one, and none against the other. */
+  private boolean isWorse(Answered one, Answered other) {
+    return blamed.contains(one.server) && !blamed.contains(other.server);
   }
 
   private static boolean isAhead(SealAnswer one, SealAnswer other) {
@@ -458,16 +472,21 @@ public final class Reconfiguration {
       return proposal(Map.of(), again(chunk, pending));
     }
     if (started.size() < settings.minReplicas()) {
-      if (now >= recoveringSince + STALLED_NANOS) {
-        blamed.addAll(awaited);
+      boolean passedOver = reachesNobody(chunk, seed, started, awaited);
+      long limit = recoveringSince + (passedOver ? ALONE_NANOS : STALLED_NANOS);
+      if (now >= limit) {
+        if (passedOver) {
+          blamed.clear(); // who blamed the others was cut off from them
+          blamed.add(seed.server());
+        } else {
+          blamed.addAll(awaited);
+        }
         return proposal(Map.of(), again(chunk, pending));
       }
       return waiting(
           commands,
           new Waiting(
-              "copies to take over the history of " + seed.server(),
-              first(awaited),
-              recoveringSince + STALLED_NANOS));
+              "copies to take over the history of " + seed.server(), first(awaited), limit));
     }
     if (enoughSince == null) {
       enoughSince = now;
@@ -481,6 +500,21 @@ public final class Reconfiguration {
               enoughSince + patience(pending)));
     }
     return finish(chunk, pending, started, commands, servers, settings);
+  }
+
+  /** True where another member, which is heard and not blamed, could seed instead. */
+  private boolean reachesNobody(
+      ChunkEntry chunk, Seed seed, List<Participant> started, List<ServerId> awaited) {
+    boolean alone = started.stream().allMatch(one -> one.member().server().equals(seed.server()));
+    return alone
+        && !blamed.contains(seed.server())
+        && chunk.active().members().stream()
+            .map(Member::server)
+            .anyMatch(
+                member ->
+                    !member.equals(seed.server())
+                        && awaited.contains(member)
+                        && !blamed.contains(member));
   }
 
   private Plan finish(

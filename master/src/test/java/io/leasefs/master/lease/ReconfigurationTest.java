@@ -55,7 +55,7 @@ class ReconfigurationTest {
   private static final Settings TWO = new Settings(2, 3, 0, Set.of());
 
   private final Known servers = new Known("p", "x", "y");
-  private final Reconfiguration change = new Reconfiguration(5, Set.of(), 0);
+  private Reconfiguration change = new Reconfiguration(5, Set.of(), 0);
 
   @Test
   void everyMemberIsToldToSealUntilItHasAnswered() {
@@ -348,7 +348,37 @@ class ReconfigurationTest {
   }
 
   @Test
+  void seedThatReachesNobodyIsPassedOverThoughItHasAcceptedMore() {
+    change.blame(id("x")); // so p said
+    ChunkEntry chunk = recovering(ChangeReason.MEMBER_FAILED, "p", "x", "y");
+    started("p", 11);
+    assertThat(plan(chunk, 0).proposal()).isEmpty();
+    assertThat(plan(chunk, 1_900_000_000L).proposal()).isEmpty();
+    assertThat(plan(chunk, 2_000_000_000L).proposal().orElseThrow())
+        .isInstanceOf(BeginChange.class);
+    assertThat(change.blamed()).containsExactly(id("p"));
+
+    change = new Reconfiguration(5, Set.of(id("p")), 0);
+    sealed("p", 5, 11);
+    sealed("x", 4, 10);
+    sealed("y", 4, 10);
+    Seed next = recover(plan(begun(ChangeReason.MEMBER_FAILED), 0)).seed();
+    assertThat(next.server()).isNotEqualTo(id("p"));
+  }
+
+  @Test
+  void amongUncertainMembersTheOneThatHasMostSeedsThoughItIsBlamed() {
+    change.blame(id("y"));
+    sealed("x", 4, 10, Certainty.UNCERTAIN, 5);
+    sealed("y", 4, 11, Certainty.UNCERTAIN, 5);
+    sealed("p", 4, 9, Certainty.UNCERTAIN, 5);
+    assertThat(recover(plan(begun(ChangeReason.PRIMARY_LOST), 10 * PATIENCE)).seed().server())
+        .isEqualTo(id("y"));
+  }
+
+  @Test
   void recoveryThatStandsStillBeginsAnewWithoutTheLaggard() {
+    change.blame(id("x")); // it was passed over already, and nobody else did better
     ChunkEntry chunk = recovering(ChangeReason.PRIMARY_LOST, "x", "y");
     started("x", 11);
     assertThat(plan(chunk, 0).proposal()).isEmpty();
