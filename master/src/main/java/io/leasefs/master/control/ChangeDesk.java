@@ -467,8 +467,7 @@ final class ChangeDesk {
     }
     boolean good = report.state() == ReplicaState.SEALED || report.state() == ReplicaState.OPEN;
     // What is active was committed; a seal was, too.
-    long committed =
-        entry.seal().map(ChunkSeal::serial).orElseGet(() -> entry.active().firstSerial());
+    long committed = entry.committedSerial();
     if (good && report.committedSerial() < committed) {
       settle(entry, server, committed);
     }

@@ -99,6 +99,14 @@ public record ChunkEntry(
     return seal.isPresent();
   }
 
+  /**
+   * The serial up to which all is known to be committed. A chunk whose seal is older than its
+   * active version ends with that version's start.
+   */
+  public long committedSerial() {
+    return Math.max(seal.map(ChunkSeal::serial).orElse(0L), active.firstSerial());
+  }
+
   public Optional<Learner> learner(ServerId server, ReplicaId replica) {
     for (Learner learner : learners) {
       if (learner.member().server().equals(server) && learner.member().replica().equals(replica)) {
