@@ -605,6 +605,11 @@ public final class ChunkServer implements ChunkApi {
     return session.validLeases();
   }
 
+  /** The chunk leases held that were valid so long ago, on its own clock. Likewise. */
+  public List<Heartbeat.HeldLease> leasesValidAgo(long nanos) {
+    return session.leasesValidAgo(nanos);
+  }
+
   /** Until when its leases are valid, on its own clock; whatever is held. */
   public long leaseEndNanos() {
     return session.leaseEndNanos();

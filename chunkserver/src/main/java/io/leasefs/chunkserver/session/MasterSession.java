@@ -111,6 +111,11 @@ public final class MasterSession {
     return core.validLeases(clock.nanos());
   }
 
+  /** The leases held that were valid so long ago. Likewise. */
+  public List<Heartbeat.HeldLease> leasesValidAgo(long nanos) {
+    return core.validLeases(clock.nanos() - nanos);
+  }
+
   /** How many leases were held at the newest step. Any thread. */
   public int heldLeases() {
     return heldLeases;

@@ -2,6 +2,7 @@ package io.leasefs.cluster.simulation;
 
 import io.leasefs.cluster.simulation.SimulatedWorld.ChunkNode;
 import io.leasefs.cluster.simulation.Swarm.Fault;
+import io.leasefs.common.model.ServerId;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -59,7 +60,7 @@ final class Chaos {
   /** How long a harm lasts: often less than a lease, sometimes more than two. */
   private long lasting() {
     Random random = loop.random();
-    double share = random.nextInt(3) == 0 ? 2.5 : 0.7;
+    double share = random.nextBoolean() ? 2.5 : 0.7;
     return 20 * MILLI + (long) (random.nextDouble() * share * swarm.ttlNanos());
   }
 
@@ -84,12 +85,20 @@ final class Chaos {
     later(this::strike, swarm.everyNanos());
   }
 
+  /** Half of the harm is done to primaries: the others are seldom missed. */
   private ChunkNode anyChunkNode() {
+    List<ServerId> primaries = world.checks().primaries();
+    if (!primaries.isEmpty() && loop.random().nextBoolean()) {
+      return world.chunkNode(primaries.get(loop.random().nextInt(primaries.size())));
+    }
     List<ChunkNode> nodes = world.chunkNodes();
     return nodes.get(loop.random().nextInt(nodes.size()));
   }
 
   private Host anyHost() {
+    if (loop.random().nextBoolean()) {
+      return anyChunkNode().host();
+    }
     List<Host> hosts = new ArrayList<>(world.hosts());
     return hosts.get(loop.random().nextInt(hosts.size()));
   }

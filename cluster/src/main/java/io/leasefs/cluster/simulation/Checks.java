@@ -11,10 +11,13 @@ import io.leasefs.common.model.LeaseGrant;
 import io.leasefs.common.model.Member;
 import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.ServerId;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** The invariants of protocol section 10, over all chunkservers at once. */
@@ -31,7 +34,18 @@ final class Checks implements Watch {
 
   private record Standing(long leaseEnd, int leases) {}
 
+  private record Given(ServerId server, long incarnation, Heartbeat.LeaseName lease) {}
+
   private final EventLoop loop;
+
+  /** How long before its end a holder stops what cannot be checked again. */
+  private final long guardNanos;
+
+  private final int minReplicas;
+
+  /** Leases that their holder said it would not use any more. */
+  private final Set<Given> givenBack = new HashSet<>();
+
   private final Map<ServerId, ChunkServer> servers = new TreeMap<>();
   private final Map<ServerId, Standing> standing = new TreeMap<>();
   private final Map<Version, List<Member>> chains = new LinkedHashMap<>();
@@ -43,8 +57,19 @@ final class Checks implements Watch {
   private long grants;
   private long failovers;
 
-  Checks(EventLoop loop) {
+  /**
+   * @param guardNanos how long before its end a holder stops what cannot be checked again
+   * @param minReplicas fewest copies with which anything is acknowledged
+   */
+  Checks(EventLoop loop, long guardNanos, int minReplicas) {
     this.loop = loop;
+    this.guardNanos = guardNanos;
+    this.minReplicas = minReplicas;
+  }
+
+  /** The servers that got the newest lease of some chunk. */
+  List<ServerId> primaries() {
+    return List.copyOf(new TreeSet<>(newest.values()));
   }
 
   /** How many leases were granted. */
@@ -87,6 +112,11 @@ final class Checks implements Watch {
     for (Map.Entry<ServerId, ChunkServer> each : servers.entrySet()) {
       for (Heartbeat.HeldLease lease : each.getValue().validLeases()) {
         String holder = each.getKey() + " at version " + lease.version();
+        long incarnation = incarnations.getOrDefault(each.getKey(), 0L);
+        Heartbeat.LeaseName name = new Heartbeat.LeaseName(lease.chunk(), lease.version());
+        if (givenBack.contains(new Given(each.getKey(), incarnation, name))) {
+          loop.violated("I12", each.getKey() + " has given back " + name + " and uses it");
+        }
         String other = holders.put(lease.chunk(), holder);
         if (other != null) {
           loop.violated(
@@ -109,12 +139,39 @@ final class Checks implements Watch {
       List<Member> before = chains.putIfAbsent(version, members);
       if (before == null) {
         grants++;
+        guarded(grant, members.getFirst().server());
         ServerId primary = members.getFirst().server();
         ServerId last = newest.put(grant.handle(), primary);
         failovers += last == null || last.equals(primary) ? 0 : 1;
         loop.note("GRANT chunk " + grant.handle() + " version " + grant.version() + " " + members);
       } else if (!before.equals(members)) {
         loop.violated("I4", version + " was granted to " + before + " and to " + members);
+      }
+    }
+  }
+
+  /** I2: each holder's end, guard included, comes before a conflicting lease leaves the master. */
+  private void guarded(LeaseGrant grant, ServerId primary) {
+    for (Map.Entry<ServerId, ChunkServer> each : servers.entrySet()) {
+      if (each.getKey().equals(primary)) {
+        continue;
+      }
+      for (Heartbeat.HeldLease lease : each.getValue().leasesValidAgo(guardNanos)) {
+        if (lease.chunk().equals(grant.handle())) {
+          loop.violated(
+              "I2",
+              "version "
+                  + grant.version()
+                  + " of chunk "
+                  + grant.handle()
+                  + " is granted to "
+                  + primary
+                  + " while acts of "
+                  + each.getKey()
+                  + " under version "
+                  + lease.version()
+                  + " may still go on");
+        }
       }
     }
   }
@@ -127,6 +184,12 @@ final class Checks implements Watch {
     if (incarnation != null && incarnation > request.incarnation()) {
       loop.violated(
           "I3", request.server() + " is " + request.incarnation() + " after " + incarnation);
+    }
+    for (Heartbeat.LeaseName name : request.released()) {
+      givenBack.add(new Given(request.server(), request.incarnation(), name));
+    }
+    for (Heartbeat.LeaseName name : request.revocationsAcknowledged()) {
+      givenBack.add(new Given(request.server(), request.incarnation(), name));
     }
     for (Heartbeat.SealAnswer answer : request.sealAnswers()) {
       loop.mix(answer.lastSerial());
@@ -198,6 +261,9 @@ final class Checks implements Watch {
     List<Member> chain = chains.get(version);
     if (chain == null) {
       return;
+    }
+    if (chain.size() < minReplicas) {
+      loop.violated("I18", server + " acknowledges " + applied + " with no more than " + chain);
     }
     for (Member member : chain) {
       Heartbeat.ReplicaReport report = report(member, answer.chunk());

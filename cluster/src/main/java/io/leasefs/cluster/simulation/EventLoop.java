@@ -21,6 +21,9 @@ final class EventLoop {
   /** Events and notes kept for a failure's report. */
   private static final int REMEMBERED = 60;
 
+  /** No run is so long. */
+  private static final long MOST_STEPS = 1_000_000;
+
   private static final long FNV_PRIME = 0x100000001b3L;
 
   /** Something that is going to happen. */
@@ -217,6 +220,9 @@ final class EventLoop {
       return true;
     }
     steps++;
+    if (steps > MOST_STEPS) {
+      violated("I19", "something goes on for ever: " + event.what);
+    }
     mix(now);
     mix(event.what.hashCode());
     if (host != null) {

@@ -31,6 +31,9 @@ final class RecordBook {
     private long offset = -1;
     private boolean absent;
 
+    /** Where a reader has seen it: from then on it is there. */
+    private long seen = -1;
+
     private Entry(FilePath file, int writer, int number, ByteBuffer bytes, long submitted) {
       this.file = file;
       this.writer = writer;
@@ -168,6 +171,11 @@ final class RecordBook {
         loop.violated("I9", record + " is there twice: at " + before + " and at " + at);
         return;
       }
+      if (record.seen >= 0 && record.seen != at) {
+        loop.violated("I8", record + " was read at " + record.seen + " and then at " + at);
+        return;
+      }
+      record.seen = at;
       found.put((long) at, record);
       at += record.length();
     }
@@ -186,6 +194,10 @@ final class RecordBook {
                 + ", file of "
                 + content.limit()
                 + " bytes");
+        return;
+      }
+      if (record.seen >= 0 && place == null && (whole || record.seen < content.limit())) {
+        loop.violated("I8", record + " was read at " + record.seen + " and is gone");
         return;
       }
       if (record.absent && place != null) {

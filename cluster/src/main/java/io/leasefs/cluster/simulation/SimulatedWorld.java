@@ -1,5 +1,7 @@
 package io.leasefs.cluster.simulation;
 
+import static java.util.Objects.requireNonNull;
+
 import io.leasefs.chunkserver.ChunkServer;
 import io.leasefs.chunkserver.ChunkServerConfig;
 import io.leasefs.chunkserver.session.ServerRecord;
@@ -90,8 +92,9 @@ final class SimulatedWorld {
     this.loop = loop;
     this.swarm = swarm;
     this.wires = new Wires(loop, swarm.wireNanos());
-    this.checks = new Checks(loop);
     this.terms = LeaseTerms.ofTtl(swarm.ttlNanos());
+    this.checks =
+        new Checks(loop, terms.guardNanos(), ControlSettings.minReplicas(swarm.replication()));
     this.masterHost = host(MASTER);
     for (int i = 1; i <= swarm.chunkServers(); i++) {
       ServerId id = new ServerId("cs" + i);
@@ -108,7 +111,12 @@ final class SimulatedWorld {
 
   private Host host(String name) {
     Random random = loop.random();
-    long drift = random.nextLong(2 * MAX_DRIFT_PPM + 1) - MAX_DRIFT_PPM;
+    long drift =
+        switch (random.nextInt(4)) {
+          case 0 -> MAX_DRIFT_PPM;
+          case 1 -> -MAX_DRIFT_PPM;
+          default -> random.nextLong(2 * MAX_DRIFT_PPM + 1) - MAX_DRIFT_PPM;
+        };
     Host host = new Host(name, loop, random.nextInt(1_000_000) * 1_000_000L, drift);
     wires.add(host);
     return host;
@@ -132,6 +140,10 @@ final class SimulatedWorld {
 
   List<ChunkNode> chunkNodes() {
     return List.copyOf(chunkNodes.values());
+  }
+
+  ChunkNode chunkNode(ServerId id) {
+    return requireNonNull(chunkNodes.get(id.name()));
   }
 
   List<Host> clientHosts() {

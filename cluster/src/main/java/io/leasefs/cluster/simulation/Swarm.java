@@ -83,7 +83,7 @@ record Swarm(
     }
     int chunkServers = 3 + random.nextInt(3);
     Durability durability = random.nextBoolean() ? Durability.REPLICATED : Durability.SYNCED;
-    long ttl = (1 + random.nextInt(3)) * SECOND;
+    long ttl = (random.nextBoolean() ? 1 : 1 + random.nextInt(3)) * SECOND;
     return new Swarm(
         chunkServers,
         2 + random.nextInt(3),
