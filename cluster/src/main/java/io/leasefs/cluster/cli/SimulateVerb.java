@@ -89,6 +89,9 @@ public final class SimulateVerb extends Verb {
     } else {
       sideBySide(first, last, sum);
     }
+    if (first == last && sum.failed > 0 && !trace()) {
+      shorten(first);
+    }
     if (last > first) {
       out().event(sum.json(), sum.text());
     }
@@ -120,6 +123,26 @@ public final class SimulateVerb extends Verb {
     if (!failedOnly || !outcome.passed()) {
       print(outcome);
     }
+  }
+
+  /** A single seed that fails is made as short as it can be. */
+  private void shorten(long failed) {
+    Outcome whole = Simulation.run(failed);
+    Outcome shortest = Simulation.shortest(whole);
+    out()
+        .event(
+            Json.object(
+                "seed", failed,
+                "shortestPrefix", shortest.struck(),
+                "ofFaults", whole.struck().size(),
+                "events", shortest.events()),
+            String.format(
+                "the first %d of its %d faults are enough, in %d events:%s%n%s",
+                shortest.struck().size(),
+                whole.struck().size(),
+                shortest.events(),
+                shortest.struck().stream().map(kind -> " " + kind).reduce("", String::concat),
+                shortest.violation().map(Object::toString).orElse("")));
   }
 
   private void print(Outcome outcome) {

@@ -19,12 +19,16 @@ final class Chaos {
   private final Runnable killClient;
   private final List<Fault> kinds;
   private final Map<Fault, Integer> done = new TreeMap<>();
+  private final List<String> struck = new ArrayList<>();
+  private final int most;
   private boolean over;
 
   /**
+   * @param most no more faults than this
    * @param killClient kills one, and has another take its place later
    */
-  Chaos(EventLoop loop, SimulatedWorld world, Swarm swarm, Runnable killClient) {
+  Chaos(EventLoop loop, SimulatedWorld world, Swarm swarm, int most, Runnable killClient) {
+    this.most = most;
     this.loop = loop;
     this.world = world;
     this.swarm = swarm;
@@ -35,6 +39,11 @@ final class Chaos {
   /** How often each kind of fault came. */
   Map<Fault, Integer> done() {
     return done;
+  }
+
+  /** All faults, in order. */
+  List<String> struck() {
+    return struck;
   }
 
   void begin() {
@@ -76,11 +85,12 @@ final class Chaos {
   }
 
   private void strike() {
-    if (over) {
+    if (over || struck.size() >= most) {
       return;
     }
     Fault kind = kinds.get(loop.random().nextInt(kinds.size()));
     done.merge(kind, 1, Integer::sum);
+    struck.add(kind.name());
     strike(kind);
     later(this::strike, swarm.everyNanos());
   }
@@ -116,6 +126,14 @@ final class Chaos {
         world.cutPower(node);
         undo(() -> restart(node));
       }
+      case POWER_OUT ->
+          world
+              .chunkNodes()
+              .forEach(
+                  node -> {
+                    world.cutPower(node);
+                    undo(() -> restart(node));
+                  });
       case DIE_AT_DISK -> {
         ChunkNode node = anyChunkNode();
         world.dieAtDisk(node, 60);

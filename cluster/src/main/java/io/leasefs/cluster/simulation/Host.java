@@ -5,8 +5,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One machine: a clock of its own, at most one process, and the power to freeze. The clock drifts
- * within the bound, and never goes back.
+ * One machine: a clock of its own, at most one process, and the power to freeze. The clock drifts,
+ * and never goes back.
  */
 final class Host {
   private final String name;
@@ -41,7 +41,7 @@ final class Host {
 
   /** How long the world takes for so much of this clock; rounded up. */
   long trueNanos(long localNanos) {
-    return localNanos - localNanos / 1_000_000 * driftPpm + Math.abs(localNanos) / 5_000 + 1;
+    return (long) Math.ceil(localNanos / (1 + driftPpm / 1e6)) + 1;
   }
 
   /** The process that runs here, if one does. */

@@ -19,6 +19,7 @@ import java.util.TreeMap;
  * @param tenures versions of chunks under which something was acknowledged
  * @param failovers leases that went from one server to another
  * @param faultsByKind how many faults there were, by kind
+ * @param struck the kinds of all faults, in order
  * @param convergeNanos from the end of faults until all clients had written and closed
  * @param violation what must not have been, if anything
  * @param newest the last that happened, where something was violated
@@ -35,12 +36,14 @@ public record Outcome(
     long tenures,
     long failovers,
     Map<String, Integer> faultsByKind,
+    List<String> struck,
     long convergeNanos,
     Optional<Violation> violation,
     List<String> newest,
     String drawn) {
   public Outcome {
     newest = List.copyOf(newest);
+    struck = List.copyOf(struck);
     faultsByKind = Collections.unmodifiableMap(new TreeMap<>(faultsByKind));
   }
 

@@ -45,6 +45,7 @@ final class SimulatedWorld {
   private static final ServerAddress MASTER_ADDRESS = new ServerAddress(MASTER, 9800);
   private static final long DISK_BYTES = 4L << 30;
   private static final long MAX_DRIFT_PPM = 9_000;
+  private static final long WILD_DRIFT_PPM = 300_000;
 
   /** A chunkserver's machine. */
   static final class ChunkNode {
@@ -94,7 +95,11 @@ final class SimulatedWorld {
     this.wires = new Wires(loop, swarm.wireNanos());
     this.terms = LeaseTerms.ofTtl(swarm.ttlNanos());
     this.checks =
-        new Checks(loop, terms.guardNanos(), ControlSettings.minReplicas(swarm.replication()));
+        new Checks(
+            loop,
+            terms.guardNanos(),
+            ControlSettings.minReplicas(swarm.replication()),
+            swarm.clocksInBound());
     this.masterHost = host(MASTER);
     for (int i = 1; i <= swarm.chunkServers(); i++) {
       ServerId id = new ServerId("cs" + i);
@@ -111,11 +116,12 @@ final class SimulatedWorld {
 
   private Host host(String name) {
     Random random = loop.random();
+    long most = swarm.clocksInBound() ? MAX_DRIFT_PPM : WILD_DRIFT_PPM;
     long drift =
         switch (random.nextInt(4)) {
-          case 0 -> MAX_DRIFT_PPM;
-          case 1 -> -MAX_DRIFT_PPM;
-          default -> random.nextLong(2 * MAX_DRIFT_PPM + 1) - MAX_DRIFT_PPM;
+          case 0 -> most;
+          case 1 -> -most;
+          default -> random.nextLong(2 * most + 1) - most;
         };
     Host host = new Host(name, loop, random.nextInt(1_000_000) * 1_000_000L, drift);
     wires.add(host);

@@ -32,12 +32,14 @@ public final class Simulation {
   private final SimulatedWorld world;
   private final RecordBook book;
   private final Map<String, SimulatedClient> clients = new LinkedHashMap<>();
+  private final int mostFaults;
   private int writers;
   private boolean finishing;
   private long converged;
 
-  private Simulation(long seed, @Nullable Consumer<String> trace) {
+  private Simulation(long seed, @Nullable Consumer<String> trace, int mostFaults) {
     this.seed = seed;
+    this.mostFaults = mostFaults;
     this.loop = new EventLoop(seed, trace);
     this.swarm = Swarm.draw(loop.random());
     this.world = new SimulatedWorld(loop, swarm);
@@ -58,16 +60,31 @@ public final class Simulation {
 
   /** Runs one seed; the trace gets a line an event. */
   public static Outcome run(long seed, Consumer<String> trace) {
-    return new Simulation(seed, trace).run();
+    return new Simulation(seed, trace, Integer.MAX_VALUE).run();
   }
 
   /** Runs one seed. */
   public static Outcome run(long seed) {
-    return new Simulation(seed, null).run();
+    return new Simulation(seed, null, Integer.MAX_VALUE).run();
+  }
+
+  /**
+   * The shortest prefix of a failed run's faults that breaks the same invariant: up to where a run
+   * is cut off it is the run that failed, event for event.
+   */
+  public static Outcome shortest(Outcome failed) {
+    String invariant = failed.violation().orElseThrow().invariant();
+    for (int most = 0; most < failed.struck().size(); most++) {
+      Outcome shorter = new Simulation(failed.seed(), null, most).run();
+      if (shorter.violation().filter(v -> v.invariant().equals(invariant)).isPresent()) {
+        return shorter;
+      }
+    }
+    return failed;
   }
 
   private Outcome run() {
-    Chaos chaos = new Chaos(loop, world, swarm, this::killClient);
+    Chaos chaos = new Chaos(loop, world, swarm, mostFaults, this::killClient);
     world.startAll();
     boolean ready = pass(10 * SECOND, () -> liveServers() == swarm.chunkServers());
     if (!ready && loop.violation() == null) {
@@ -86,7 +103,14 @@ public final class Simulation {
       }
     }
     long healed = loop.now();
-    pass(world.terms().grantorValidityNanos() + 5 * SECOND, () -> false);
+    // As soon as all files are written to again there is nothing more to wait for.
+    boolean writable =
+        pass(
+            world.terms().grantorValidityNanos() + 5 * SECOND,
+            () ->
+                loop.steps() % LOOK_EVERY == 0
+                    && clients.values().stream().allMatch(c -> c.hasWrittenSince(healed)));
+    loop.note(writable ? "WRITABLE" : "NOT YET WRITABLE");
     finishing = true;
     clients.values().forEach(SimulatedClient::finish);
     // What was begun before the end of the faults may have asked long ago, and ask again late.
@@ -231,6 +255,7 @@ public final class Simulation {
         world.checks().tenures(),
         world.checks().failovers(),
         faults,
+        chaos.struck(),
         converged,
         violation,
         violation.isPresent() ? loop.newest() : List.of(),

@@ -23,6 +23,7 @@ import java.util.Set;
  * @param slowLogNanos slowest commit of the master's log
  * @param maxRecordBytes largest record
  * @param writesOn writers go on in a new chunk while a primary is silent
+ * @param clocksInBound clocks drift no more than the terms allow; else only writes are safe
  * @param powerCuts most chunkservers that ever lose power
  */
 record Swarm(
@@ -41,6 +42,7 @@ record Swarm(
     long slowLogNanos,
     int maxRecordBytes,
     boolean writesOn,
+    boolean clocksInBound,
     int powerCuts) {
   private static final long MILLI = 1_000_000;
   private static final long SECOND = 1_000 * MILLI;
@@ -51,6 +53,8 @@ record Swarm(
     KILL_CHUNKSERVER,
     /** A chunkserver's machine loses power. */
     POWER_CUT,
+    /** All machines of chunkservers lose power at once; only where files are synced. */
+    POWER_OUT,
     /** A chunkserver dies in the middle of a task, at a disk operation. */
     DIE_AT_DISK,
     KILL_MASTER,
@@ -72,17 +76,20 @@ record Swarm(
   }
 
   static Swarm draw(Random random) {
+    Durability durability = random.nextBoolean() ? Durability.REPLICATED : Durability.SYNCED;
     Set<Fault> faults = EnumSet.noneOf(Fault.class);
     for (Fault fault : Fault.values()) {
       if (random.nextInt(5) < 2) {
         faults.add(fault);
       }
     }
+    if (durability == Durability.REPLICATED) {
+      faults.remove(Fault.POWER_OUT);
+    }
     if (faults.isEmpty()) {
       faults.add(Fault.KILL_CHUNKSERVER);
     }
     int chunkServers = 3 + random.nextInt(3);
-    Durability durability = random.nextBoolean() ? Durability.REPLICATED : Durability.SYNCED;
     long ttl = (random.nextBoolean() ? 1 : 1 + random.nextInt(3)) * SECOND;
     return new Swarm(
         chunkServers,
@@ -93,13 +100,14 @@ record Swarm(
         random.nextBoolean() ? 15 * SECOND : 5 * SECOND,
         4 * ttl + random.nextInt(4_000) * MILLI,
         faults,
-        (150 + random.nextInt(1_500)) * MILLI,
+        (80 + random.nextInt(1_000)) * MILLI,
         random.nextBoolean() ? 0 : random.nextDouble() * 0.05,
         random.nextBoolean() ? 0 : random.nextDouble() * 0.05,
         random.nextInt(3) > 0 ? MILLI / 2 : (1 + random.nextInt(60)) * MILLI,
         random.nextInt(5) == 0 ? 100 * MILLI : 2 * MILLI,
         random.nextInt(4) == 0 ? 1 << 16 : 1 << 12,
         random.nextBoolean(),
+        random.nextInt(8) > 0,
         durability == Durability.SYNCED ? chunkServers : 1);
   }
 }

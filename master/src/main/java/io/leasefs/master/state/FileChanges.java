@@ -136,7 +136,9 @@ final class FileChanges {
           ErrorCode.STALE_VERSION, "chunk " + last.handle() + ": its length is not known yet");
     }
     if (last.isSealed() && last.pending().isPresent()) {
-      if (last.pending().get().step() == Step.RECOVERING) {
+      // The start of an earlier version of this change may have opened it at a member already.
+      boolean begunAgain = last.pending().get().version() > last.active().version() + 1;
+      if (begunAgain || last.pending().get().step() == Step.RECOVERING) {
         throw new LeaseFsException(
             ErrorCode.BUSY, "chunk " + last.handle() + ": is just being reopened");
       }

@@ -562,6 +562,28 @@ class MetadataStateTest {
   }
 
   @Test
+  void aReopeningThatHadASeedOnceIsNotDropped() {
+    Opened opened = create(FILE, A, B, C);
+    ChunkHandle chunk = opened.chunk().orElseThrow();
+    done(sealing(chunk, 1, seal(5, 50)));
+    begin(chunk, ChangeReason.REOPEN, false);
+    done(recovery(chunk, A, B, C));
+    begin(chunk, ChangeReason.REOPEN, false);
+    refused(ErrorCode.BUSY, adding(opened.file(), 0, Optional.of(seal(5, 50))));
+    assertThat(chunk(chunk).pending()).isPresent();
+  }
+
+  @Test
+  void aReopeningThatHadNoSeedIsDropped() {
+    Opened opened = create(FILE, A, B, C);
+    ChunkHandle chunk = opened.chunk().orElseThrow();
+    done(sealing(chunk, 1, seal(5, 50)));
+    begin(chunk, ChangeReason.REOPEN, false);
+    done(adding(opened.file(), 0, Optional.of(seal(5, 50))));
+    assertThat(chunk(chunk).pending()).isEmpty();
+  }
+
+  @Test
   void aSealedChunkIsOnlyBegunToBeReopened() {
     ChunkHandle chunk = chunkAt(A, B, C);
     done(sealing(chunk, 1, seal(5, 50)));
