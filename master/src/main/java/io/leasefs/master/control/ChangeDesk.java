@@ -583,6 +583,10 @@ final class ChangeDesk {
           Optional.of(entry.handle()),
           lease.version(),
           Map.of("lengthBytes", Long.toString(seal.lengthBytes())));
+      // A change that this seal has dropped may have ended the chain before all had heard of it.
+      for (Member member : entry.active().members()) {
+        settle(entry, member.server(), seal.serial());
+      }
     }
   }
 

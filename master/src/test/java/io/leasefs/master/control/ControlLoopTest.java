@@ -22,6 +22,7 @@ import io.leasefs.common.model.Member;
 import io.leasefs.common.model.RequestId;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.master.control.World.FakeServer;
+import io.leasefs.master.state.ChunkEntry;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -340,6 +341,24 @@ class ControlLoopTest {
         .filteredOn(event -> event.chunk().equals(Optional.of(chunk)))
         .extracting(event -> event.kind())
         .containsOnlyOnce(EventKind.CHUNK_SEALED);
+  }
+
+  @Test
+  void allMembersHearOfTheSealOfTheirVersion() {
+    World world = World.with("cs1", "cs2", "cs3");
+
+    ChunkHandle chunk = closed(world, "/f");
+
+    ChunkEntry sealed = world.chunk(chunk);
+    assertThat(world.servers.values())
+        .allSatisfy(
+            server ->
+                assertThat(server.commands)
+                    .contains(
+                        new Heartbeat.SettledCommand(
+                            chunk,
+                            sealed.active().version(),
+                            sealed.seal().orElseThrow().serial())));
   }
 
   @Test
