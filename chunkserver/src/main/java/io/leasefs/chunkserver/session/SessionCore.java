@@ -294,6 +294,9 @@ public final class SessionCore {
       follow(failed.leader(), now);
     } else if (failed.code() == ErrorCode.WRONG_CLUSTER) {
       wrongCluster(failed.why(), now);
+    } else if (failed.code() == ErrorCode.UNKNOWN_SESSION) {
+      // It was registered, that answer was late, and its session has ended since: a new life.
+      raiseIncarnation();
     } else {
       actions.add(
           new SessionAction.Complain(

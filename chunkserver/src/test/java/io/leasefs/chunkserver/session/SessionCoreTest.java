@@ -153,6 +153,23 @@ class SessionCoreTest {
   }
 
   @Test
+  void registrationWhoseSessionHasEndedMeanwhileIsMadeInANewIncarnation() {
+    step(new SessionEvent.Start(HERE, List.of()));
+    step(new SessionEvent.IncarnationRaised(7, 99));
+    List<SessionAction> done =
+        step(
+            new SessionEvent.RegistrationFailed(
+                last(SessionAction.Register.class).attempt(),
+                ErrorCode.UNKNOWN_SESSION,
+                Optional.empty(),
+                "the session of incarnation 7 has ended"));
+    assertThat(done).contains(new SessionAction.RaiseIncarnation());
+
+    step(new SessionEvent.IncarnationRaised(8, 100));
+    assertThat(last(SessionAction.Register.class).request().incarnation()).isEqualTo(8);
+  }
+
+  @Test
   void pausesGrowAfterARoundOfSilentMasters() {
     step(new SessionEvent.Start(HERE, List.of()));
     step(new SessionEvent.IncarnationRaised(7, 99));

@@ -183,6 +183,13 @@ final class SimulatedClient {
           }
           work.submittedOfNewest = Math.max(work.submittedOfNewest, submitted);
           book.acknowledged(record, written.result().get());
+          if (loop.random().nextInt(25) == 0 && reading == 0 && !finishing) {
+            read(
+                work.path,
+                ReadMode.DEFAULT,
+                false,
+                () -> {}); // what was just acknowledged is there
+          }
           finish(work);
         },
         failure -> {

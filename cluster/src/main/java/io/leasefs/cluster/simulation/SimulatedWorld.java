@@ -96,10 +96,7 @@ final class SimulatedWorld {
     this.terms = LeaseTerms.ofTtl(swarm.ttlNanos());
     this.checks =
         new Checks(
-            loop,
-            terms.guardNanos(),
-            ControlSettings.minReplicas(swarm.replication()),
-            swarm.clocksInBound());
+            loop, terms.guardNanos(), Math.min(2, swarm.replication()), swarm.clocksInBound());
     this.masterHost = host(MASTER);
     for (int i = 1; i <= swarm.chunkServers(); i++) {
       ServerId id = new ServerId("cs" + i);

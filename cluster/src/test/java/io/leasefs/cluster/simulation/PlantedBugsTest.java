@@ -54,8 +54,8 @@ class PlantedBugsTest {
             .filter(bug -> bug.name().matches(System.getProperty("planted.name", ".*")))
             .toList();
     List<Future<Found>> searches = new ArrayList<>();
+    List<Found> all = new ArrayList<>();
     List<Found> missed = new ArrayList<>();
-    System.out.println("planted bug, section, seeds needed, invariant");
     try (ExecutorService workers =
         Executors.newFixedThreadPool(Integer.getInteger("planted.jobs", 2))) {
       for (PlantedBug bug : bugs) {
@@ -63,7 +63,7 @@ class PlantedBugsTest {
       }
       for (Future<Found> search : searches) {
         Found found = search.get();
-        System.out.println(found);
+        all.add(found);
         if (found.violation().isEmpty()) {
           missed.add(found);
         }
@@ -71,6 +71,8 @@ class PlantedBugsTest {
     } finally {
       ((Logger) LoggerFactory.getLogger("io.leasefs")).setLevel(null);
     }
+    System.out.println("planted bug, section, seeds needed, invariant");
+    all.forEach(System.out::println);
     assertThat(missed).isEmpty();
     assertThat(bugs).hasSizeGreaterThanOrEqualTo(AT_LEAST);
   }
@@ -85,6 +87,8 @@ class PlantedBugsTest {
       violation = world.apply(bug.from() + seeds);
       seeds++;
     }
-    return new Found(bug, seeds, violation, (System.nanoTime() - begun) / 1_000_000);
+    Found found = new Found(bug, seeds, violation, (System.nanoTime() - begun) / 1_000_000);
+    System.out.println(found);
+    return found;
   }
 }
