@@ -47,6 +47,9 @@ final class Checks implements Watch {
   /** Leases that their holder said it would not use any more. */
   private final Set<Given> givenBack = new HashSet<>();
 
+  /** Servers that may have lost what they acknowledged, as the policy of their files allows. */
+  private final Set<ServerId> forgetful = new TreeSet<>();
+
   private final Map<ServerId, ChunkServer> servers = new TreeMap<>();
   private final Map<ServerId, Standing> standing = new TreeMap<>();
   private final Map<Version, List<Member>> chains = new LinkedHashMap<>();
@@ -83,6 +86,11 @@ final class Checks implements Watch {
   /** How often a chunk's lease went to another server. */
   long failovers() {
     return failovers;
+  }
+
+  /** The machine has lost power, and its files are not synced. */
+  void forgets(ServerId id) {
+    forgetful.add(id);
   }
 
   void started(ServerId id, ChunkServer server) {
@@ -271,6 +279,7 @@ final class Checks implements Watch {
     for (Member member : chain) {
       Heartbeat.ReplicaReport report = report(member, answer.chunk());
       if (report != null
+          && !forgetful.contains(member.server())
           && report.state() != Heartbeat.ReplicaState.DAMAGED
           && report.accepted() == at
           && report.lastSerial() < applied.serial()) {

@@ -13,6 +13,7 @@ import io.leasefs.common.api.MasterApi;
 import io.leasefs.common.lease.LeaseTerms;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ClusterEvent;
+import io.leasefs.common.model.Durability;
 import io.leasefs.common.model.Endpoints;
 import io.leasefs.common.model.EventKind;
 import io.leasefs.common.model.ServerAddress;
@@ -315,6 +316,9 @@ final class SimulatedWorld {
     node.boot++;
     end(node.host, false);
     node.disk.cutPower();
+    if (swarm.durability() == Durability.REPLICATED) {
+      checks.forgets(node.id);
+    }
     node.host.setPowered(false);
   }
 
