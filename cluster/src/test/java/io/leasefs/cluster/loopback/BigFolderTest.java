@@ -20,13 +20,13 @@ import org.junit.jupiter.api.io.TempDir;
 /** A folder as people have them: many small files and a large one, there and back. */
 @Timeout(300)
 class BigFolderTest {
-  private static final int SMALL_FILES = 1000;
-  private static final int LARGE_BYTES = (80 << 20) + 12_345;
+  private static final int SMALL_FILES = 400;
+  private static final int LARGE_BYTES = (40 << 20) + 12_345;
 
   @TempDir Path local;
 
   @Test
-  void folderOf1000SmallFilesAndALargeOneComesBackAsItWas() throws Exception {
+  void folderOfManySmallFilesAndALargeOneComesBackAsItWas() throws Exception {
     Path source = Files.createDirectories(local.resolve("source"));
     Random random = new Random(1);
     for (int i = 0; i < SMALL_FILES; i++) {
@@ -45,7 +45,7 @@ class BigFolderTest {
       Shell shell = cluster.shell();
       shell.run("put", "-r", "--chunk-size", "16MiB", source.toString(), "/big").mustBe(0);
       assertThat(shell.run("chunk", "ls", "-o", "name", "/big/large").mustBe(0).outLines())
-          .hasSize(6);
+          .hasSize(3);
       shell.run("get", "-r", "/big", back.toString()).mustBe(0);
     }
     assertThat(picture(back)).isEqualTo(picture(source));
