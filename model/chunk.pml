@@ -27,6 +27,7 @@
  * and acknowledges what is stamped below the version that it has started; -DQUORUM an
  * acknowledgement takes two members of three; -DANY_SEED a recovery may start from a replica that
  * is no member; -DTWO_PENDING a change that a later Begin has replaced may still be activated.
+ * One more must not: -DPROMISE_ALONE_VOLATILE a crash forgets promises, not started versions.
  */
 
 #define N 3              /* replicas */
@@ -327,6 +328,8 @@ inline tidy() {
 
 #ifdef PROMISE_VOLATILE
 #define FORGET(r) promised[r] = 1; accepted[r] = 1
+#elif defined(PROMISE_ALONE_VOLATILE)
+#define FORGET(r) promised[r] = accepted[r]
 #else
 #define FORGET(r) skip
 #endif
