@@ -12,7 +12,7 @@ RUN useradd --uid 10001 --user-group --create-home --shell /usr/sbin/nologin lea
 COPY cluster/target/dist/ /opt/leasefs/
 ENV PATH=/opt/leasefs/bin:$PATH
 
-# The start-up cache of short verbs: the file system is read-only later.
+# Makes the start-up caches: the file system is read-only later.
 RUN leasefs version
 
 USER 10001:10001

@@ -22,6 +22,10 @@ public final class MiniCluster implements AutoCloseable {
   private static final long START_LIMIT_NANOS = 60_000_000_000L;
   private static final long STOP_SECONDS = 10;
   private static final long LOOK_NANOS = 20_000_000;
+
+  /** Property that names the start-up cache of servers, set by {@code bin/leasefs}. */
+  private static final String SERVICE_CACHE = "leasefs.service.cache";
+
   private static final String ANY_PORT = "127.0.0.1:0";
 
   private final MiniConfig config;
@@ -90,8 +94,14 @@ public final class MiniCluster implements AutoCloseable {
             "-XX:+UseSerialGC",
             "-XX:-UsePerfData",
             "-XX:+ExitOnOutOfMemoryError",
+            "-Xlog:disable",
+            "-Xlog:all=error:stderr",
             "--enable-native-access=ALL-UNNAMED",
             "--sun-misc-unsafe-memory-access=allow"));
+    String cache = System.getProperty(SERVICE_CACHE);
+    if (cache != null) {
+      command.add("-XX:AOTCache=" + cache);
+    }
     command.addAll(config.jvmFlags());
     command.add("-cp");
     command.add(System.getProperty("java.class.path"));
