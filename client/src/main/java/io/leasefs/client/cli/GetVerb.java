@@ -206,7 +206,7 @@ final class GetVerb extends Verb {
     List<String> failed;
     try (Progress progress = progress("get " + source.path(), total)) {
       failed = ManyFiles.copy(jobs, progress);
-      progress.finish(jobs.size() + " files");
+      progress.finish(jobs.size() - failed.size() + " files");
     }
     for (int i = folders.size() - 1; i >= 0; i--) {
       Job folder = folders.get(i);

@@ -275,9 +275,11 @@ final class PutVerb extends Verb {
       FileStatus unused =
           client().mkdir(below(target, top, folder), parents || !folder.equals(top), mode(folder));
     }
+    int wanted = jobs.size() + refused.size();
+    boolean allCanBePut = refused.isEmpty();
     try (Progress progress = progress("put " + target, total)) {
       refused.addAll(ManyFiles.copy(jobs, progress));
-      progress.finish(jobs.size() + " files");
+      progress.finish(wanted - refused.size() + " files");
     }
     for (int i = folders.size() - 1; i >= 0; i--) {
       Path folder = folders.get(i);
@@ -293,16 +295,15 @@ final class PutVerb extends Verb {
     if (out().isJson()) {
       out()
           .answer(
-              Json.object(
-                  "path", target, "files", jobs.size() - refused.size(), "lengthBytes", total),
+              Json.object("path", target, "files", wanted - refused.size(), "lengthBytes", total),
               "");
     }
     if (!refused.isEmpty()) {
       refused.forEach(this::warn);
       throw new LeaseFsException(
           ErrorCode.INTERNAL,
-          refused.size() + " of " + (jobs.size() + refused.size()) + " were not put, see above",
-          "links are followed with --follow-links");
+          refused.size() + " of " + wanted + " were not put, see above",
+          allCanBePut ? null : "links are followed with --follow-links");
     }
   }
 

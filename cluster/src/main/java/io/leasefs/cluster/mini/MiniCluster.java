@@ -97,7 +97,8 @@ public final class MiniCluster implements AutoCloseable {
             "-Xlog:disable",
             "-Xlog:all=error:stderr",
             "--enable-native-access=ALL-UNNAMED",
-            "--sun-misc-unsafe-memory-access=allow"));
+            "--sun-misc-unsafe-memory-access=allow",
+            "-Dio.netty.leakDetection.level=disabled"));
     String cache = System.getProperty(SERVICE_CACHE);
     if (cache != null) {
       command.add("-XX:AOTCache=" + cache);

@@ -183,6 +183,7 @@ class CommandLineTest {
     Files.createSymbolicLink(folder.resolve("link"), folder.resolve("file"));
     CommandLineRun refused = shell.run("put", "-r", folder.toString(), "/links").mustBe(1);
     assertThat(refused.err()).contains("link: is a symbolic link").contains("--follow-links");
+    assertThat(refused.err()).contains("1 of 2 were not put");
     assertThat(ok("ls", "-o", "name", "/links").outLines()).containsExactly("/links/file");
     ok("put", "-r", "--follow-links", folder.toString(), "/followed");
     assertThat(ok("cat", "/followed/link").outBytes()).isEqualTo(noise(10));
