@@ -179,7 +179,6 @@ final class MasterOrders implements SessionListener {
       case Heartbeat.CopyCommand copy -> copy(copy);
       case Heartbeat.DeleteCommand delete -> delete(delete);
       case Heartbeat.CloseCommand close -> toCore(close);
-      case Heartbeat.ReleaseCommand release -> toCore(release);
       case Heartbeat.SettledCommand settled -> toCore(settled);
     }
   }

@@ -51,7 +51,6 @@ final class PrimaryRole {
   /** Nothing is done under the lease any more; what is journalled may still commit. */
   private boolean over;
 
-  private boolean releasing;
   private boolean lateTold;
   private long usedAt;
   private long lastAcknowledgedAt = NEVER;
@@ -107,7 +106,7 @@ final class PrimaryRole {
 
   /** Decides one frame of this version, in the order of section 5. */
   void frame(long ticket, Frame frame) {
-    if (releasing || !leads()) {
+    if (!leads()) {
       refuseLate(ticket);
       return;
     }
@@ -314,18 +313,6 @@ final class PrimaryRole {
     }
   }
 
-  /** Gives the lease back once nothing is pending. */
-  void release() {
-    releasing = true;
-    releaseWhenQuiet();
-  }
-
-  private void releaseWhenQuiet() {
-    if (releasing && !over && replica.log.committedSerial() == replica.log.lastSerial()) {
-      giveBack();
-    }
-  }
-
   private void giveBack() {
     end();
     replica.emit(
@@ -424,7 +411,6 @@ final class PrimaryRole {
     if (moved && link != null) {
       link.tellCommittedSoon();
     }
-    releaseWhenQuiet();
   }
 
   /** Reports the first member that has failed, and stops where it is this one itself. */

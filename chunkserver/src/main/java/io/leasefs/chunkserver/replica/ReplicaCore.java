@@ -259,11 +259,6 @@ public final class ReplicaCore {
           primary.close();
         }
       }
-      case Heartbeat.ReleaseCommand release -> {
-        if (primary != null && primary.version() == release.version()) {
-          primary.release();
-        }
-      }
       case Heartbeat.SettledCommand settled -> settled(settled.version(), settled.serial());
       case Heartbeat.CopyCommand copy -> {} // the copier's
       case Heartbeat.DeleteCommand delete -> {} // the shell's, which asks mayDelete

@@ -442,18 +442,6 @@ class WritePathTest {
   }
 
   @Test
-  void releaseWaitsForWhatIsPending() {
-    long ticket = chain.append("a", 1, 5, 1, "x");
-    a.step(
-        new ReplicaEvent.Commanded(
-            new io.leasefs.common.api.Heartbeat.ReleaseCommand(TestChain.CHUNK, 1)));
-    assertThat(a.all(ReplicaAction.ReleaseLease.class)).isEmpty();
-    chain.deliverAll();
-    assertThat(a.answer(ticket)).contains(applied(0, 1));
-    assertThat(a.all(ReplicaAction.ReleaseLease.class)).hasSize(1);
-  }
-
-  @Test
   void writeMayNotLeaveAGapNorTheChunk() {
     long gap = chain.frame("a", frame(1, 5, 1, MutationKind.WRITE, 1, "x"));
     assertThat(a.answer(gap)).hasValueSatisfying(r -> refused(r, ErrorCode.INVALID_ARGUMENT));

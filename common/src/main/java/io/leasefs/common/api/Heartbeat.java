@@ -199,9 +199,6 @@ public final class Heartbeat {
   /** As primary: seal the chunk by a mutation of its own order. */
   public record CloseCommand(ChunkHandle chunk, long version) implements Command {}
 
-  /** As primary: give the lease back once nothing is pending. */
-  public record ReleaseCommand(ChunkHandle chunk, long version) implements Command {}
-
   /** The master has logged the activation or the seal: all up to this serial is committed. */
   public record SettledCommand(ChunkHandle chunk, long version, long serial) implements Command {}
 }

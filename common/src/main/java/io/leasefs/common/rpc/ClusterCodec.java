@@ -27,7 +27,6 @@ import io.leasefs.proto.v1.LeaseNameProto;
 import io.leasefs.proto.v1.RecoverCommandProto;
 import io.leasefs.proto.v1.RegisterRequest;
 import io.leasefs.proto.v1.RegisterResponse;
-import io.leasefs.proto.v1.ReleaseCommandProto;
 import io.leasefs.proto.v1.ReplicaReportProto;
 import io.leasefs.proto.v1.ReplicaStateProto;
 import io.leasefs.proto.v1.SealAnswerProto;
@@ -370,11 +369,6 @@ final class ClusterCodec {
           CloseCommandProto.newBuilder()
               .setChunk(close.chunk().value())
               .setVersion(close.version()));
-    } else if (value instanceof Heartbeat.ReleaseCommand release) {
-      builder.setRelease(
-          ReleaseCommandProto.newBuilder()
-              .setChunk(release.chunk().value())
-              .setVersion(release.version()));
     } else if (value instanceof Heartbeat.SettledCommand settled) {
       builder.setSettled(
           SettledCommandProto.newBuilder()
@@ -440,9 +434,6 @@ final class ClusterCodec {
       case CLOSE ->
           new Heartbeat.CloseCommand(
               new ChunkHandle(value.getClose().getChunk()), value.getClose().getVersion());
-      case RELEASE ->
-          new Heartbeat.ReleaseCommand(
-              new ChunkHandle(value.getRelease().getChunk()), value.getRelease().getVersion());
       case SETTLED ->
           new Heartbeat.SettledCommand(
               new ChunkHandle(value.getSettled().getChunk()),

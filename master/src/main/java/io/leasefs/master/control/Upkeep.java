@@ -2,7 +2,6 @@ package io.leasefs.master.control;
 
 import io.leasefs.common.api.Heartbeat.CopyCommand;
 import io.leasefs.common.api.Heartbeat.DeleteCommand;
-import io.leasefs.common.api.Heartbeat.ReleaseCommand;
 import io.leasefs.common.api.Heartbeat.ReplicaReport;
 import io.leasefs.common.api.Heartbeat.ReplicaState;
 import io.leasefs.common.api.MasterApi.Trashed;
@@ -140,7 +139,7 @@ final class Upkeep {
     clients.closeChunks();
     dropDoomed();
     noteAway(now);
-    releaseDraining();
+    handOverDraining();
     forget(now);
     if (reportsIn()) {
       learners(now);
@@ -180,8 +179,12 @@ final class Upkeep {
     return since != null && now - since > 3 * soft.settings.terms().ttlNanos();
   }
 
-  /** A server that is to be emptied gives its leases back, each once nothing is pending. */
-  private void releaseDraining() {
+  /**
+   * Leases of a server that is to be emptied move to another member, each once nothing is pending.
+   * The change begins before the lease is given back, so that what writers wait for is only what
+   * cannot be done while the old primary still takes mutations.
+   */
+  private void handOverDraining() {
     for (Server server : soft.servers.all()) {
       if (!server.draining() || server.session().isEmpty()) {
         continue;
@@ -189,8 +192,7 @@ final class Upkeep {
       for (ChunkHandle chunk : soft.read(view -> view.leasesOf(server.session().get()))) {
         ChunkEntry entry = changes.entry(chunk);
         if (entry != null && entry.pending().isEmpty() && hasHeir(entry, server.id())) {
-          soft.outbox.put(
-              server.id(), Outbox.Slot.HOLDER, new ReleaseCommand(chunk, entry.active().version()));
+          changes.want(chunk, ChangeReason.HAND_OVER, true, false, Set.of());
         }
       }
     }

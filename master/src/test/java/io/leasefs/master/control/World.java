@@ -12,7 +12,6 @@ import io.leasefs.common.api.Heartbeat.FailedMember;
 import io.leasefs.common.api.Heartbeat.HeldLease;
 import io.leasefs.common.api.Heartbeat.LeaseName;
 import io.leasefs.common.api.Heartbeat.RecoverCommand;
-import io.leasefs.common.api.Heartbeat.ReleaseCommand;
 import io.leasefs.common.api.Heartbeat.ReplicaReport;
 import io.leasefs.common.api.Heartbeat.Response;
 import io.leasefs.common.api.Heartbeat.SealAnswer;
@@ -612,11 +611,6 @@ final class World {
                 copy.sealed,
                 false,
                 copy.certainty));
-        return true;
-      }
-      if (command instanceof ReleaseCommand release && holds(release.chunk())) {
-        held.remove(release.chunk());
-        released.add(new LeaseName(release.chunk(), release.version()));
         return true;
       }
       if (command instanceof CloseCommand close && holds(close.chunk())) {
