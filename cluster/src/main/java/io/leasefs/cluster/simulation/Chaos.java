@@ -60,6 +60,9 @@ final class Chaos {
     world.hosts().forEach(Host::thaw);
     world.chunkNodes().forEach(ChunkNode::spare);
     world.startAll();
+    // Twice: an order to empty one may still be on its way.
+    world.chunkNodes().forEach(this::undrain);
+    loop.post(1_000 * MILLI, "undrain", () -> world.chunkNodes().forEach(this::undrain));
   }
 
   private void later(Runnable task, long meanNanos) {
@@ -189,6 +192,20 @@ final class Chaos {
           life.stallDisk(loop.random().nextInt(2_500) * MILLI);
         }
       }
+      case DRAIN -> {
+        ChunkNode node = anyChunkNode();
+        loop.note("DRAIN " + node.host());
+        world.drain(node, false);
+        undo(() -> undrain(node));
+      }
+    }
+  }
+
+  /** Asks until it is so: a master may die over it. */
+  private void undrain(ChunkNode node) {
+    if (world.isDraining(node)) {
+      world.drain(node, true);
+      loop.post(200 * MILLI, "undrain", () -> undrain(node));
     }
   }
 

@@ -21,6 +21,7 @@ import io.leasefs.common.model.ServerId;
 import io.leasefs.master.Master;
 import io.leasefs.master.control.ControlSettings;
 import io.leasefs.master.replicated.ReplicatedState;
+import io.leasefs.master.state.ServerEntry;
 import io.leasefs.server.disk.simulated.SimulatedDisk;
 import io.leasefs.server.events.EventLog;
 import java.io.IOException;
@@ -89,6 +90,7 @@ final class SimulatedWorld {
   private final SimulatedLog.Kept kept = new SimulatedLog.Kept();
   private @Nullable SimulatedLog log;
   private @Nullable ReplicatedState state;
+  private @Nullable AdminApi operators;
 
   SimulatedWorld(EventLoop loop, Swarm swarm) {
     this.loop = loop;
@@ -192,11 +194,11 @@ final class SimulatedWorld {
     EventLog events = new EventLog(self, life::nanos, life::wallMillis, 1_000, this::noted);
     Master master =
         new Master(settings, life, life.lane("control"), life, life, newLog, fresh, events);
+    AdminApi ofThisMaster = master.operators(Endpoints::internal);
     life.offer(
         new FarMaster.Services(
-            master.clients(Endpoints::internal),
-            master.operators(Endpoints::internal),
-            master.chunkservers()));
+            master.clients(Endpoints::internal), ofThisMaster, master.chunkservers()));
+    operators = ofThisMaster;
     log = newLog;
     state = fresh;
     loop.note("START master entries=" + kept.size());
@@ -217,6 +219,18 @@ final class SimulatedWorld {
       loop.note("LEAD AGAIN");
       follower.lead();
     }
+  }
+
+  /** Asks the master, if it runs; who wants to know what came of it looks. */
+  void drain(ChunkNode node, boolean undo) {
+    AdminApi asked = operators;
+    if (masterHost.life() != null && asked != null) {
+      var _ = asked.drain(node.id(), undo);
+    }
+  }
+
+  boolean isDraining(ChunkNode node) {
+    return state().read(view -> view.server(node.id())).filter(ServerEntry::draining).isPresent();
   }
 
   // ---- chunkservers ------------------------------------------------------------------------

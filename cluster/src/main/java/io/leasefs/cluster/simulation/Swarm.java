@@ -72,7 +72,9 @@ record Swarm(
     /** The master leads no more, and then does again, in a later term. */
     STEP_DOWN,
     /** A disk answers nothing for a while. */
-    DISK_STALL
+    DISK_STALL,
+    /** No harm: an operator has a chunkserver emptied, and thinks better of it later. */
+    DRAIN
   }
 
   static Swarm draw(Random random) {
