@@ -9,6 +9,7 @@ import io.leasefs.chunkserver.session.MasterSession;
 import io.leasefs.chunkserver.session.News;
 import io.leasefs.chunkserver.session.SessionEvent;
 import io.leasefs.chunkserver.store.StoredChunk;
+import io.leasefs.common.api.PeerMessage;
 import io.leasefs.common.edge.Clock;
 import io.leasefs.common.edge.Scheduler;
 import io.leasefs.common.error.ErrorCode;
@@ -43,9 +44,6 @@ final class ReplicaLoop {
 
   private record AppendInFlight(long id, long bytes) {}
 
-  /** A payload that the core or the disk may still read. */
-  private record Appended(long serial, ByteBuffer payload) {}
-
   private record AfterDisk(long id, Runnable task) {}
 
   private final ServerId self;
@@ -59,7 +57,7 @@ final class ReplicaLoop {
   private final Clock clock;
   private final Scheduler scheduler;
   private final FlightBudget budget;
-  private final Consumer<ByteBuffer> payloads;
+  private final PayloadLedger payloads;
 
   private final Map<Long, Waiting> waiting = new HashMap<>();
 
@@ -70,13 +68,6 @@ final class ReplicaLoop {
   private final ArrayDeque<Runnable> held = new ArrayDeque<>();
 
   private final ArrayDeque<AppendInFlight> appends = new ArrayDeque<>();
-
-  /**
-   * Payloads of records that are not committed, by serial. Once they are, they are on this disk and
-   * have gone down the chain: nobody reads them any more. (A stream to a member that was left out
-   * may still have one queued; it is refused there by its checksum, or its version.)
-   */
-  private final ArrayDeque<Appended> appended = new ArrayDeque<>();
 
   /** Servers that this chunk has talked to: a broken stream to others is nothing to it. */
   private final Set<ServerId> talkedTo = new HashSet<>();
@@ -115,7 +106,7 @@ final class ReplicaLoop {
     this.clock = clock;
     this.scheduler = scheduler;
     this.budget = budget;
-    this.payloads = payloads;
+    this.payloads = new PayloadLedger(payloads);
     stored.queue().tell(this::post);
   }
 
@@ -249,22 +240,11 @@ final class ReplicaLoop {
         ByteBuffer payload = append.mutation().payload();
         budget.take(payload.remaining());
         appends.addLast(new AppendInFlight(append.id(), payload.remaining()));
-        if (payload.hasRemaining()) {
-          appended.addLast(new Appended(append.mutation().serial(), payload));
-        }
+        payloads.appended(append.mutation().serial(), payload);
       }
-      case ReplicaAction.Commit commit -> {
-        while (!appended.isEmpty() && appended.getFirst().serial <= commit.serial()) {
-          payloads.accept(appended.removeFirst().payload);
-        }
-      }
-      case ReplicaAction.Cut cut -> {
-        // The disk may be at one of them: they are left to the garbage collector.
-        while (!appended.isEmpty() && appended.getLast().serial > cut.serial()) {
-          appended.removeLast();
-        }
-      }
-      case ReplicaAction.StorePromise promise -> {}
+      case ReplicaAction.Commit commit -> payloads.committed(commit.serial());
+      case ReplicaAction.Cut cut -> payloads.cut(cut.serial());
+      case ReplicaAction.StorePromise promise -> payloads.versionOver();
       case ReplicaAction.StoreStanding standing -> {}
       case ReplicaAction.ComputeChecksum checksum -> {}
       case ReplicaAction.ReadBack read -> {}
@@ -281,6 +261,9 @@ final class ReplicaLoop {
 
   private void send(ReplicaAction.Send send) {
     talkedTo.add(send.to());
+    if (send.message() instanceof PeerMessage.Forward forward) {
+      payloads.sent(forward.mutation().serial());
+    }
     peers.send(send.to(), send.message());
   }
 
