@@ -12,6 +12,7 @@ import io.leasefs.client.edge.RemoteNetwork;
 import io.leasefs.client.meta.ClientSession;
 import io.leasefs.client.meta.LocationCache;
 import io.leasefs.client.meta.MasterRouter;
+import io.leasefs.client.meta.Patience;
 import io.leasefs.client.meta.RoutedAdmin;
 import io.leasefs.client.retry.RetryPolicy;
 import io.leasefs.common.api.AdminApi;
@@ -96,6 +97,13 @@ public final class LeaseFs implements AutoCloseable {
   public static LeaseFs connect(LeaseFsConfig config, Network network) {
     SecureRandom random = new SecureRandom();
     return new LeaseFs(config, network, random::nextLong);
+  }
+
+  /** The same, telling somebody while masters do not answer. */
+  public static LeaseFs connect(LeaseFsConfig config, Patience patience) {
+    LeaseFs client = connect(config);
+    client.router.patience(patience);
+    return client;
   }
 
   /** Waits for an answer of {@link #admin} or {@link #chunkServer}; its failure is thrown. */

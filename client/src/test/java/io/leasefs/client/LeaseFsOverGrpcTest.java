@@ -91,7 +91,7 @@ class LeaseFsOverGrpcTest {
     try (LeaseFs none =
         LeaseFs.connect(LeaseFsConfig.of(List.of(nobody)).withTimeout(Duration.ofSeconds(1)))) {
       assertThatThrownBy(() -> none.stat("/"))
-          .hasMessageContaining("stat /: no answer from master 127.0.0.1:1 within 1000 ms")
+          .hasMessageContaining("stat /: no answer from master 127.0.0.1:1 within 1 s")
           .extracting(failure -> ((LeaseFsException) failure).code())
           .isEqualTo(ErrorCode.UNREACHABLE);
     }

@@ -25,9 +25,11 @@ import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
  *
  * @param path where it is
  * @param current name of the context in use, if any
+ * @param previous name of the one that was in use before, if any
  * @param contexts by name
  */
-public record ContextFile(Path path, Optional<String> current, Map<String, Context> contexts) {
+public record ContextFile(
+    Path path, Optional<String> current, Optional<String> previous, Map<String, Context> contexts) {
   /**
    * One cluster.
    *
@@ -61,12 +63,16 @@ public record ContextFile(Path path, Optional<String> current, Map<String, Conte
       Object root =
           new Load(LoadSettings.builder().setLabel(path.toString()).build())
               .loadFromString(Files.readString(path));
-      return root == null ? new ContextFile(path, Optional.empty(), Map.of()) : parse(path, root);
+      return root == null ? empty(path) : parse(path, root);
     } catch (NoSuchFileException e) {
-      return new ContextFile(path, Optional.empty(), Map.of());
+      return empty(path);
     } catch (IOException | YamlEngineException e) {
       throw malformed(path, String.valueOf(e.getMessage()).lines().findFirst().orElse(""));
     }
+  }
+
+  private static ContextFile empty(Path path) {
+    return new ContextFile(path, Optional.empty(), Optional.empty(), Map.of());
   }
 
   private static ContextFile parse(Path path, Object root) {
@@ -90,9 +96,12 @@ public record ContextFile(Path path, Optional<String> current, Map<String, Conte
                 Optional.ofNullable(cluster).map(String::valueOf)));
       }
     }
-    Object current = map.get("current");
-    return new ContextFile(
-        path, Optional.ofNullable(current == null ? null : current.toString()), contexts);
+    return new ContextFile(path, name(map, "current"), name(map, "previous"), contexts);
+  }
+
+  private static Optional<String> name(Map<?, ?> map, String key) {
+    Object value = map.get(key);
+    return value == null ? Optional.empty() : Optional.of(value.toString());
   }
 
   private static LeaseFsException malformed(Path path, String why) {
@@ -106,14 +115,29 @@ public record ContextFile(Path path, Optional<String> current, Map<String, Conte
   public ContextFile with(String name, Context context, boolean use) {
     Map<String, Context> changed = new TreeMap<>(contexts);
     changed.put(name, context);
-    return new ContextFile(path, use ? Optional.of(name) : current, changed);
+    ContextFile more = new ContextFile(path, current, previous, changed);
+    return use ? more.using(name) : more;
   }
 
-  /** The same without it. */
+  /** The one to use: that was chosen, or else the only one there is. */
+  public Optional<String> inUse() {
+    return current
+        .filter(contexts::containsKey)
+        .or(
+            () ->
+                contexts.size() == 1
+                    ? Optional.of(contexts.keySet().iterator().next())
+                    : Optional.empty());
+  }
+
+  /** The same without it; if it was in use, then the one before it is again. */
   public ContextFile without(String name) {
     Map<String, Context> changed = new TreeMap<>(contexts);
     changed.remove(name);
-    return new ContextFile(path, current.filter(c -> !c.equals(name)), changed);
+    Optional<String> before = previous.filter(changed::containsKey);
+    return current.filter(name::equals).isPresent()
+        ? new ContextFile(path, before, Optional.empty(), changed)
+        : new ContextFile(path, current, before, changed);
   }
 
   /** The same with another one in use. */
@@ -124,13 +148,15 @@ public record ContextFile(Path path, Optional<String> current, Map<String, Conte
           "no context named '" + name + "'",
           "see them with 'leasefs context ls'");
     }
-    return new ContextFile(path, Optional.of(name), contexts);
+    Optional<String> before = current.filter(name::equals).isPresent() ? previous : current;
+    return new ContextFile(path, Optional.of(name), before, contexts);
   }
 
   /** Writes the file whole: beside it, then renamed. */
   public void write() throws IOException {
     Map<String, Object> root = new LinkedHashMap<>();
     current.ifPresent(c -> root.put("current", c));
+    previous.ifPresent(c -> root.put("previous", c));
     Map<String, Object> named = new LinkedHashMap<>();
     contexts.forEach(
         (name, context) -> {

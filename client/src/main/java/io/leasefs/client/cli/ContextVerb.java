@@ -23,7 +23,7 @@ final class ContextVerb extends VerbGroup {
       file.contexts()
           .forEach(
               (name, context) -> {
-                boolean current = file.current().filter(name::equals).isPresent();
+                boolean current = file.inUse().filter(name::equals).isPresent();
                 listing.add(
                     name,
                     Json.object(

@@ -33,9 +33,11 @@ import picocli.CommandLine.Parameters;
     footer = {
       "",
       "A file appears whole or not at all: it is written as a hidden sibling and renamed at the",
-      "end. Modes and times of local files and folders are kept. Symbolic links named on the",
-      "command line are followed; links found inside a folder are refused with -r unless",
-      "--follow-links is given.",
+      "end. Modes and times of local files and folders are kept. With -r -f a folder is merged"
+          + " into",
+      "one that exists: files of the same name are replaced, others stay. Symbolic links named on",
+      "the command line are followed; those found inside a folder are told and left out (exit 1),",
+      "or followed with --follow-links.",
       "",
       "Examples:",
       "  leasefs put report.pdf /docs/",
@@ -75,7 +77,7 @@ final class PutVerb extends Verb {
   @Option(names = "--direct", description = "Write in place, not beside it.")
   private boolean direct;
 
-  @Option(names = "--size", paramLabel = "N", description = "Bytes that '-' will bring.")
+  @Option(names = "--size", paramLabel = "N", description = "Bytes that '-' must bring.")
   private @Nullable String size;
 
   @Parameters(paramLabel = "PATH", arity = "2..*", description = "SRC... DST; SRC may be '-'.")
@@ -108,6 +110,7 @@ final class PutVerb extends Verb {
   protected int run() throws Exception {
     String destination = paths.get(paths.size() - 1);
     List<String> sources = paths.subList(0, paths.size() - 1);
+    checkSize(sources);
     Optional<FileStatus> there = client().find(destination);
     boolean intoFolder =
         there.map(FileStatus::folder).orElse(destination.endsWith("/") && !destination.equals("/"));
@@ -154,20 +157,39 @@ final class PutVerb extends Verb {
     return base.child(name.toString()).text();
   }
 
+  /** Only what comes from a pipe has to be announced; a file that is not so long is told. */
+  private void checkSize(List<String> sources) throws IOException {
+    if (size == null || sources.equals(List.of("-"))) {
+      return;
+    }
+    long announced = Quantities.parseSize(size);
+    Path file = Path.of(sources.get(0));
+    if (sources.size() > 1 || Files.isDirectory(file)) {
+      throw new LeaseFsException(
+          ErrorCode.INVALID_ARGUMENT,
+          "--size is the size of one file or of standard input",
+          "leave it away");
+    }
+    if (Files.exists(file) && Files.size(file) != announced) {
+      throw new LeaseFsException(
+          ErrorCode.INVALID_ARGUMENT,
+          file + ": has " + Files.size(file) + " bytes, not " + announced + " as --size says",
+          "leave --size away: the size of a file is known");
+    }
+  }
+
   private void putOne(String source, String target) throws Exception {
     if (source.equals("-")) {
       long total = size == null ? -1 : Quantities.parseSize(size);
+      ReadableByteChannel in = Channels.newChannel(streams().in());
       try (Progress progress = progress("put " + target, total)) {
         long written =
             transfer(
-                Channels.newChannel(streams().in()),
+                total < 0 ? in : new ExactlySized(in, target, total),
                 target,
                 options(0644),
                 Optional.empty(),
                 progress::add);
-        if (total >= 0 && written != total) {
-          warn(target + ": " + written + " bytes came, not " + total + " as --size said");
-        }
         progress.finish("");
         tell(target, written);
       }
@@ -247,6 +269,19 @@ final class PutVerb extends Verb {
   }
 
   private void putFolder(Path source, String target) throws Exception {
+    Optional<FileStatus> there = client().find(target);
+    if (there.isPresent() && !there.get().folder()) {
+      throw new LeaseFsException(
+          ErrorCode.NOT_A_DIRECTORY,
+          target + ": is a file, and " + source + " is a folder",
+          "put it under another name, or 'leasefs rm " + target + "' first");
+    }
+    if (there.isPresent() && !force && !target.equals("/")) {
+      throw new LeaseFsException(
+          ErrorCode.ALREADY_EXISTS,
+          target + ": exists already",
+          "-f replaces files in it and keeps all others, or 'leasefs rm -r " + target + "' first");
+    }
     List<Path> folders = new ArrayList<>();
     List<Job> jobs = new ArrayList<>();
     List<String> refused = new ArrayList<>();
@@ -273,7 +308,11 @@ final class PutVerb extends Verb {
     }
     for (Path folder : folders) {
       FileStatus unused =
-          client().mkdir(below(target, top, folder), parents || !folder.equals(top), mode(folder));
+          client()
+              .mkdir(
+                  below(target, top, folder),
+                  parents || there.isPresent() || !folder.equals(top),
+                  mode(folder));
     }
     int wanted = jobs.size() + refused.size();
     boolean allCanBePut = refused.isEmpty();
@@ -303,7 +342,7 @@ final class PutVerb extends Verb {
       throw new LeaseFsException(
           ErrorCode.INTERNAL,
           refused.size() + " of " + wanted + " were not put, see above",
-          allCanBePut ? null : "links are followed with --follow-links");
+          allCanBePut ? null : "with -f --follow-links what links lead to is put, too");
     }
   }
 

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * The settings of one run: flag, then variable, then context, then default; each with its source.
@@ -49,8 +50,8 @@ public final class Settings {
     }
     if (key.equals(CONTEXT)) {
       ContextFile file = contexts();
-      if (file.current().isPresent()) {
-        return new Sourced(file.current().get(), file.path().toString());
+      if (file.inUse().isPresent()) {
+        return new Sourced(file.inUse().get(), file.path().toString());
       }
     }
     if (key.equals(MASTER)) {
@@ -77,9 +78,31 @@ public final class Settings {
 
   /** The cluster that must answer: known only where the masters are those of a context. */
   private Optional<String> cluster() {
-    return value(MASTER).source().startsWith("context ")
-        ? context(value(CONTEXT).text()).cluster()
-        : Optional.empty();
+    return byContext() ? context(value(CONTEXT).text()).cluster() : Optional.empty();
+  }
+
+  private boolean byContext() {
+    return value(MASTER).source().startsWith("context ");
+  }
+
+  /** What to do when the masters do not answer that a context named; empty where none did. */
+  Optional<String> contextHint() {
+    if (!byContext()) {
+      return Optional.empty();
+    }
+    String name = value(CONTEXT).text();
+    ContextFile file = contexts();
+    String folder = context(name).folder();
+    return Optional.of(
+        "context '"
+            + name
+            + "' ("
+            + (folder.isEmpty() ? file.path() : folder)
+            + ") is in use; "
+            + (file.contexts().size() > 1 ? "'leasefs context use NAME' or " : "")
+            + "'leasefs context rm "
+            + name
+            + "'");
   }
 
   private @org.jspecify.annotations.Nullable String flag(String key) {
@@ -118,6 +141,14 @@ public final class Settings {
   public List<ServerAddress> masters() {
     String text = value(MASTER).text();
     if (text.isEmpty()) {
+      ContextFile file = contexts();
+      if (!file.contexts().isEmpty()) {
+        throw new LeaseFsException(
+            ErrorCode.INVALID_ARGUMENT,
+            "no context is in use, and there are several: "
+                + String.join(", ", file.contexts().keySet()),
+            "choose one: 'leasefs context use " + file.contexts().keySet().iterator().next() + "'");
+      }
       throw new LeaseFsException(
           ErrorCode.INVALID_ARGUMENT,
           "no master is known",
@@ -126,12 +157,15 @@ public final class Settings {
     return List.of(text.split(",")).stream().map(String::trim).map(ServerAddress::parse).toList();
   }
 
-  LeaseFs connect() {
+  LeaseFs connect(Consumer<String> note) {
     long timeout = timeoutNanos();
+    List<ServerAddress> masters = masters();
     LeaseFsConfig config =
-        LeaseFsConfig.of(masters())
+        LeaseFsConfig.of(masters)
             .withTimeout(timeout == 0 ? Duration.ofDays(365) : Duration.ofNanos(timeout))
             .withShortLived(true);
-    return LeaseFs.connect(cluster().map(config::withClusterId).orElse(config));
+    return LeaseFs.connect(
+        cluster().map(config::withClusterId).orElse(config),
+        new MasterWait(masters, contextHint().orElse(null), note));
   }
 }

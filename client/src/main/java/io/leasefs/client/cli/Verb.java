@@ -2,9 +2,11 @@ package io.leasefs.client.cli;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import io.leasefs.client.LeaseFs;
+import io.leasefs.client.meta.MasterRouter;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.FilePath;
+import io.leasefs.common.model.ServerAddress;
 import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
@@ -35,6 +37,11 @@ public abstract class Verb implements Callable<Integer> {
     try {
       long deadline = settings().deadlineNanos();
       return deadline == 0 ? run() : runWithin(deadline);
+    } catch (LeaseFsException e) {
+      if (!MasterRouter.isUnanswered(e)) {
+        throw e;
+      }
+      throw settings().contextHint().map(e::hinting).orElse(e);
     } finally {
       if (client != null) {
         client.close();
@@ -147,7 +154,14 @@ public abstract class Verb implements Callable<Integer> {
   /** A client of the chosen cluster, closed when the verb ends. */
   protected LeaseFs client() {
     if (client == null) {
-      client = settings().connect();
+      client =
+          settings()
+              .connect(
+                  line -> {
+                    if (!out().isJson() || streams().errIsTerminal()) {
+                      note(line);
+                    }
+                  });
     }
     return client;
   }
@@ -210,19 +224,22 @@ public abstract class Verb implements Callable<Integer> {
     }
     if (!streams().inIsTerminal()) {
       throw new LeaseFsException(
-          ErrorCode.INVALID_ARGUMENT, what + ": not confirmed", "pass --yes to do it");
+          ErrorCode.INVALID_ARGUMENT, what + ": not confirmed", "add --yes to do it");
     }
     streams().err().print(what + "? [y/N] ");
     streams().err().flush();
     try {
       int answer = streams().in().read();
+      for (int rest = answer; rest != '\n' && rest >= 0; ) {
+        rest = streams().in().read();
+      }
       if (answer == 'y' || answer == 'Y') {
         return;
       }
     } catch (IOException e) {
       // no answer is a no
     }
-    throw new LeaseFsException(ErrorCode.INVALID_ARGUMENT, what + ": not confirmed");
+    throw new LeaseFsException(ErrorCode.INTERNAL, what + ": not done");
   }
 
   /** The error of one of several paths. */
@@ -246,10 +263,14 @@ public abstract class Verb implements Callable<Integer> {
       return ExitCode.DONE;
     }
     int failed = 0;
+    List<ServerAddress> unused = settings().masters(); // no cluster: told once
     for (String path : paths) {
       try {
         work.on(FilePath.parse(path));
       } catch (LeaseFsException e) {
+        if (e.code() == ErrorCode.UNREACHABLE || MasterRouter.isUnanswered(e)) {
+          throw e; // the others would wait in vain, too
+        }
         failed++;
         report(e);
       } catch (IOException e) {

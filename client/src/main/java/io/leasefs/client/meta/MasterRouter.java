@@ -13,6 +13,7 @@ import io.leasefs.common.model.ClientId;
 import io.leasefs.common.model.RequestId;
 import io.leasefs.common.model.ServerAddress;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiFunction;
 import java.util.function.Function;
@@ -29,6 +30,8 @@ public final class MasterRouter {
   /** An attempt that is silent for this long is given up and asked elsewhere. */
   private static final long ATTEMPT_NANOS = 5_000_000_000L;
 
+  private static final String UNANSWERED = ": no answer from master ";
+
   private final List<ServerAddress> masters;
   private final ClientId client;
   private final ClientEdges edges;
@@ -37,6 +40,7 @@ public final class MasterRouter {
   private final RequestIds ids;
   private volatile ServerAddress current;
   private volatile boolean closed;
+  private volatile Patience patience = Patience.UNTIL_THE_LIMIT;
   private @Nullable CompletableFuture<Greeting> greeting;
 
   /**
@@ -171,6 +175,16 @@ public final class MasterRouter {
     }
   }
 
+  /** Who is told of attempts that fail, from now on. */
+  public void patience(Patience told) {
+    patience = told;
+  }
+
+  /** True for the failure of a request that no master answered in its whole time. */
+  public static boolean isUnanswered(LeaseFsException failure) {
+    return String.valueOf(failure.getMessage()).contains(UNANSWERED);
+  }
+
   /** Nothing is asked any more; who waits for an answer is told so at its next attempt. */
   public void close() {
     closed = true;
@@ -189,6 +203,7 @@ public final class MasterRouter {
     private final long waitNanos;
     private final Function<ServerAddress, CompletableFuture<T>> attempt;
     private final CompletableFuture<T> result = new CompletableFuture<>();
+    private final long begun = edges.clock().nanos();
     private final long deadline;
     private int failures;
 
@@ -196,7 +211,7 @@ public final class MasterRouter {
       this.what = what;
       this.waitNanos = waitNanos;
       this.attempt = attempt;
-      this.deadline = edges.clock().nanos() + waitNanos + timeoutNanos;
+      this.deadline = begun + waitNanos + timeoutNanos;
     }
 
     void next() {
@@ -252,10 +267,16 @@ public final class MasterRouter {
         result.completeExceptionally(failure);
         return;
       }
+      long now = edges.clock().nanos();
+      Optional<LeaseFsException> end = patience.after(asked, failure, now - begun, deadline - now);
+      if (end.isPresent()) {
+        result.completeExceptionally(end.get());
+        return;
+      }
       boolean hinted = turn(asked, failure);
       long pause =
           hinted && failures == 1 ? 0 : policy.pauseNanos(failures, edges.random().nextLong());
-      if (edges.clock().nanos() + pause >= deadline) {
+      if (now + pause >= deadline) {
         result.completeExceptionally(givenUp(asked, failure));
       } else if (pause == 0) {
         next();
@@ -274,11 +295,12 @@ public final class MasterRouter {
       return new LeaseFsException(
           code,
           what
-              + ": no answer from master "
+              + UNANSWERED
               + asked
               + " within "
-              + timeoutNanos / 1_000_000
-              + " ms ("
+              + (timeoutNanos % 1_000_000_000 == 0
+                  ? timeoutNanos / 1_000_000_000 + " s ("
+                  : timeoutNanos / 1_000_000 + " ms (")
               + failures
               + " attempts; last: "
               + failure.getMessage()

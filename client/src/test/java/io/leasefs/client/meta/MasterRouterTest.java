@@ -233,7 +233,7 @@ class MasterRouterTest {
     assertThatThrownBy(answer::join)
         .cause()
         .hasMessageContaining("stat /file: no answer from master m")
-        .hasMessageContaining("within 10000 ms")
+        .hasMessageContaining("within 10 s")
         .hasMessageContaining("nobody there")
         .extracting(failure -> ((LeaseFsException) failure).code())
         .isEqualTo(ErrorCode.UNREACHABLE);

@@ -196,6 +196,52 @@ class BadInputTest {
   }
 
   @Test
+  void unknownHostIsToldAtOnceAndSilenceIsBrokenOnce() throws Exception {
+    Shell anywhere = new Shell(Map.of("HOME", local.toString()));
+    CommandLineRun unknown =
+        anywhere.run("-m", "no-such-host.invalid:7000", "--timeout", "1h", "ls", "/");
+    unknown.mustFail(6, "no-such-host.invalid:7000", "there is no host named");
+    int port;
+    try (ServerSocket free = new ServerSocket(0)) {
+      port = free.getLocalPort();
+    }
+    CommandLineRun silent =
+        anywhere.run("-m", "127.0.0.1:" + port, "--timeout", "4s", "rm", "/a", "/b").mustBe(6);
+    assertThat(silent.err().lines()).hasSize(3);
+    assertThat(silent.err())
+        .startsWith("leasefs: no answer from 127.0.0.1:" + port + " yet (connection refused");
+    assertThat(
+            anywhere
+                .run("-q", "-m", "127.0.0.1:" + port, "--timeout", "3s", "ls", "/")
+                .mustBe(6)
+                .err())
+        .startsWith("leasefs: ls: ");
+    assertThat(anywhere.run("rm", "/a", "/b").mustBe(2).err().lines()).hasSize(2);
+  }
+
+  @Test
+  void contextThatHasGoneGivesWayToTheOnlyOtherOne() throws Exception {
+    Path config = local.resolve("config.yaml");
+    Shell elsewhere =
+        new Shell(Map.of("HOME", local.toString(), "LEASEFS_CONFIG", config.toString()));
+    String real = "  real:\n    masters:\n    - " + cluster.masterAddress() + "\n";
+    Files.writeString(config, "current: gone\ncontexts:\n" + real);
+    elsewhere.run("ls", "/").mustBe(0);
+    String other = "  other:\n    masters:\n    - 127.0.0.1:1\n";
+    Files.writeString(config, "current: gone\ncontexts:\n" + other + real);
+    CommandLineRun several = elsewhere.run("ls", "/");
+    several.mustFail(2, "no context is in use", "other, real");
+    assertThat(several.err()).contains("leasefs context use other");
+    elsewhere.run("context", "use", "real").mustBe(0);
+    elsewhere.run("context", "use", "other").mustBe(0);
+    CommandLineRun dead = elsewhere.run("--timeout", "500ms", "ls", "/");
+    dead.mustFail(6, "127.0.0.1:1");
+    assertThat(dead.err()).contains("context 'other' (", "leasefs context rm other");
+    elsewhere.run("context", "rm", "other").mustBe(0);
+    elsewhere.run("ls", "/").mustBe(0);
+  }
+
+  @Test
   void fewerServersThanTheGoalIsToldAndTooFewAreRefused() throws Exception {
     shell.pipe(new byte[10], "put", "--replication", "5", "-", "/five").mustBe(0);
     assertThat(shell.run("chunk", "verify", "/five").mustBe(0).outLines())

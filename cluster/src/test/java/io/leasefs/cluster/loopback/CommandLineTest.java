@@ -147,6 +147,51 @@ class CommandLineTest {
     ok("rm", "-r", "--yes", "--skip-trash", "/whole");
   }
 
+  @Test
+  void folderIsMergedIntoAnExistingOneOnlyWithForce() throws Exception {
+    Path source = local.resolve("merge");
+    write(source.resolve("in").resolve("both"), "old".getBytes(UTF_8));
+    ok("put", "-r", source.toString(), "/");
+    put("/merge/in/theirs", "theirs");
+    write(source.resolve("in").resolve("both"), "new".getBytes(UTF_8));
+    write(source.resolve("more").resolve("mine"), "mine".getBytes(UTF_8));
+    CommandLineRun refused = shell.run("put", "-r", source.toString(), "/");
+    refused.mustFail(4, "/merge: exists already");
+    assertThat(refused.err()).contains("-f replaces files in it", "'leasefs rm -r /merge' first");
+    shell.run("stat", "/merge/more").mustFail(3, "/merge/more");
+    ok("put", "-r", "-f", source.toString(), "/");
+    assertThat(ok("cat", "/merge/in/both", "/merge/in/theirs", "/merge/more/mine").out())
+        .isEqualTo("newtheirsmine");
+    put("/merge2", "a file");
+    Files.move(source, local.resolve("merge2"));
+    shell
+        .run("put", "-r", "-f", local.resolve("merge2").toString(), "/")
+        .mustFail(4, "/merge2: is a file");
+  }
+
+  @Test
+  void linksInsideAFolderAreLeftOutAndCanBePutAfterwards() throws Exception {
+    Path source = local.resolve("with-links");
+    write(source.resolve("file"), "file".getBytes(UTF_8));
+    Files.createSymbolicLink(source.resolve("link"), Path.of("file"));
+    CommandLineRun some = shell.run("put", "-r", source.toString(), "/").mustBe(1);
+    assertThat(some.err()).contains("1 of 2 were not put", "-f --follow-links");
+    assertThat(ok("cat", "/with-links/file").out()).isEqualTo("file");
+    ok("put", "-r", "-f", "--follow-links", source.toString(), "/");
+    assertThat(ok("cat", "/with-links/link").out()).isEqualTo("file");
+  }
+
+  @Test
+  void announcedSizeIsTheSizeOrNothingIsKept() throws Exception {
+    shell.pipe(new byte[3], "put", "--size", "50", "-", "/sized").mustFail(1, "only 3 bytes");
+    shell.pipe(new byte[9], "put", "--size", "5", "-", "/sized").mustFail(1, "more than 5 bytes");
+    shell.run("stat", "/sized").mustFail(3, "/sized");
+    shell.pipe(new byte[5], "put", "--size", "5", "-", "/sized").mustBe(0);
+    Path file = local.resolve("six");
+    write(file, new byte[6]);
+    shell.run("put", "--size", "5", file.toString(), "/six").mustFail(2, "has 6 bytes, not 5");
+  }
+
   /** Every path below with its mode, time and a checksum of its content. */
   private static Map<String, String> picture(Path top) throws IOException {
     Map<String, String> picture = new TreeMap<>();

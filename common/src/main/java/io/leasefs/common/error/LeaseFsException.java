@@ -45,6 +45,11 @@ public final class LeaseFsException extends RuntimeException {
     return new LeaseFsException(code, message, hint, requestId, this);
   }
 
+  /** The same failure with this to do about it. */
+  public LeaseFsException hinting(String todo) {
+    return new LeaseFsException(code, getMessage(), todo, requestId, this);
+  }
+
   public ErrorCode code() {
     return code;
   }

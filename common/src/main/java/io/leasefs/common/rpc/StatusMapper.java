@@ -16,6 +16,7 @@ import java.util.Locale;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,6 +31,10 @@ final class StatusMapper {
   private static final String HINT = "hint";
   private static final String REQUEST = "request";
   private static final int MAX_TEXT = 2_000;
+
+  /** What the native transport says before the reason that people know. */
+  private static final Pattern SYSTEM_CALL =
+      Pattern.compile("^\\w+\\(\\.\\.\\) failed with error\\(-?\\d+\\): ");
 
   private StatusMapper() {}
 
@@ -207,7 +212,8 @@ final class StatusMapper {
       while (cause.getCause() != null) {
         cause = cause.getCause();
       }
-      String message = text(cause).lines().findFirst().orElse("");
+      String message = SYSTEM_CALL.matcher(text(cause)).replaceFirst("");
+      message = message.lines().findFirst().orElse("");
       text = text.isEmpty() ? message : text.contains(message) ? text : text + ": " + message;
     }
     return text.isEmpty() ? status.getCode().toString() : text;
