@@ -63,6 +63,9 @@ public final class ChunkCopier {
   private final Map<ChunkHandle, CopyCommand> underWay = new LinkedHashMap<>();
 
   /** Guarded by underWay. */
+  private final CopyPauses pauses = new CopyPauses();
+
+  /** Guarded by underWay. */
   private final ArrayDeque<CopyCommand> waiting = new ArrayDeque<>();
 
   /**
@@ -86,13 +89,16 @@ public final class ChunkCopier {
     this.bytesPerSecond = bytesPerSecond;
   }
 
-  /** Carries an order out, later; the same one twice is carried out once. */
+  /**
+   * Carries an order out, later; the same one twice is carried out once. One that has failed is
+   * ignored for a while, longer each time.
+   */
   public void copy(CopyCommand order) {
     synchronized (underWay) {
       boolean known =
           underWay.containsKey(order.chunk())
               || waiting.stream().anyMatch(w -> w.chunk().equals(order.chunk()));
-      if (known) {
+      if (known || !pauses.mayBegin(order.chunk(), order.learner().replica(), clock.nanos())) {
         return;
       }
       if (underWay.size() >= mostAtATime) {
@@ -102,6 +108,13 @@ public final class ChunkCopier {
       underWay.put(order.chunk(), order);
     }
     new Copying(order).begin();
+  }
+
+  private void done(CopyCommand order) {
+    synchronized (underWay) {
+      pauses.done(order.chunk());
+    }
+    over(order);
   }
 
   private void over(CopyCommand order) {
@@ -180,7 +193,7 @@ public final class ChunkCopier {
         } else if (sink.bytes() <= NEAR_BYTES) {
           landing.landed(order, target.finish(order.version(), state, true), state);
           logger.info("learner is near chunk={} serial={} pulls={}", order.chunk(), serial, pulls);
-          over(order);
+          done(order);
         } else if (pulls >= MOST_PULLS) {
           throw new LeaseFsException(
               ErrorCode.BUSY, "chunk " + order.chunk() + " grows faster than it can be copied");
@@ -203,7 +216,7 @@ public final class ChunkCopier {
       }
       landing.landed(order, target.finish(order.version(), state, false), state);
       logger.info("copy done chunk={} bytes={}", order.chunk(), seal.lengthBytes());
-      over(order);
+      done(order);
     }
 
     /** Overwritten meanwhile: once more from the start. Anything else: the master asks again. */
@@ -243,9 +256,18 @@ public final class ChunkCopier {
     private void giveUp(@Nullable Throwable why) {
       boolean done =
           why instanceof LeaseFsException told && told.code() == ErrorCode.ALREADY_EXISTS;
+      long pause;
+      synchronized (underWay) {
+        pause = pauses.failed(order.chunk(), order.learner().replica(), clock.nanos());
+      }
       logger
           .atLevel(done ? Level.DEBUG : Level.WARN)
-          .log("copy given up chunk={} reason=\"{}\"", order.chunk(), String.valueOf(why));
+          .log(
+              "copy given up chunk={} source={} pauseMillis={} reason=\"{}\"",
+              order.chunk(),
+              order.source().server(),
+              pause / 1_000_000,
+              String.valueOf(why));
       ChunkInstall target = install;
       install = null;
       if (target != null) {
