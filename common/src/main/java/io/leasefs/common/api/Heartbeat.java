@@ -92,7 +92,10 @@ public final class Heartbeat {
     DAMAGED
   }
 
-  /** One replica, as its server has it. */
+  /**
+   * One replica, as its server has it. Of one that cannot even be read its name, damaged as it is,
+   * nothing is true but the chunk's handle.
+   */
   public record ReplicaReport(
       ChunkSpec spec,
       ReplicaId replica,
@@ -103,7 +106,10 @@ public final class Heartbeat {
       long lastSerial,
       long committedSerial,
       long lengthBytes,
-      Optional<ChunkSeal> seal) {}
+      Optional<ChunkSeal> seal) {
+    /** No replica has this id: what is on the disk does not tell which one it was. */
+    public static final ReplicaId UNKNOWN = new ReplicaId(0);
+  }
 
   /** One disk. */
   public record DiskReport(

@@ -1,5 +1,6 @@
 package io.leasefs.master.control;
 
+import io.leasefs.common.api.Heartbeat.Command;
 import io.leasefs.common.api.Heartbeat.CopyCommand;
 import io.leasefs.common.api.Heartbeat.DeleteCommand;
 import io.leasefs.common.api.Heartbeat.ReplicaReport;
@@ -214,20 +215,37 @@ final class Upkeep {
   /** Learners: told whom to copy, and taken in when they have caught up. */
   private void learners(long now) {
     List<ChunkHandle> chunks = soft.read(view -> view.chunksWithLearners());
-    copyingSince.keySet().retainAll(chunks);
+    Set<ChunkHandle> over = new TreeSet<>(copyingSince.keySet());
+    over.removeAll(chunks);
+    // the chunk is gone, or its learners: nobody is to copy it any more
+    over.forEach(chunk -> soft.outbox.replace(chunk, Outbox.Slot.COPY, Map.of()));
+    copyingSince.keySet().removeAll(over);
     joins.keySet().retainAll(chunks);
     for (ChunkHandle chunk : chunks) {
       copyingSince.putIfAbsent(chunk, now);
       ChunkEntry entry = changes.entry(chunk);
       if (entry != null) {
-        for (Learner learner : entry.learners()) {
-          learner(entry, learner);
-        }
+        learners(entry);
       }
     }
   }
 
-  private void learner(ChunkEntry entry, Learner learner) {
+  /** Those of one chunk; whoever has nothing to copy, or nobody to copy from, is told no more. */
+  private void learners(ChunkEntry entry) {
+    Map<ServerId, Command> orders = new TreeMap<>();
+    if (!isDoomed(entry)) {
+      for (Learner learner : entry.learners()) {
+        CopyCommand order = learner(entry, learner);
+        if (order != null) {
+          orders.put(learner.member().server(), order);
+        }
+      }
+    }
+    soft.outbox.replace(entry.handle(), Outbox.Slot.COPY, orders);
+  }
+
+  /** What it is to copy now; null where nothing. */
+  private @Nullable CopyCommand learner(ChunkEntry entry, Learner learner) {
     ServerId server = learner.member().server();
     ChunkHandle chunk = entry.handle();
     Optional<ReplicaReport> report = soft.replicas.find(chunk, server);
@@ -236,9 +254,8 @@ final class Upkeep {
         && mine
         && report.get().state() == ReplicaState.SEALED
         && report.get().seal().equals(entry.seal())) {
-      soft.outbox.drop(server, chunk, Outbox.Slot.COPY);
       join(entry, learner);
-      return;
+      return null;
     }
     if (entry.seal().isEmpty()
         && changes.settings(entry).caughtUp().contains(learner.member().replica())
@@ -248,18 +265,15 @@ final class Upkeep {
     }
     Member source = source(entry, server);
     if (source == null || !soft.incarnation(server).equals(Optional.of(learner.incarnation()))) {
-      return;
+      return null;
     }
-    soft.outbox.put(
-        server,
-        Outbox.Slot.COPY,
-        new CopyCommand(
-            entry.spec(),
-            learner.member(),
-            entry.active().version(),
-            source,
-            soft.address(source.server()),
-            entry.seal()));
+    return new CopyCommand(
+        entry.spec(),
+        learner.member(),
+        entry.active().version(),
+        source,
+        soft.address(source.server()),
+        entry.seal());
   }
 
   /** A change in vain costs writers a moment each time: tried ever more seldom. */
@@ -350,12 +364,17 @@ final class Upkeep {
     }
   }
 
+  private boolean isDoomed(ChunkEntry entry) {
+    Optional<FileEntry> file = soft.read(view -> view.file(entry.spec().file()));
+    return file.isEmpty() || file.get().place() == FileEntry.Place.DOOMED;
+  }
+
   /** Null where the chunk is about to go anyway. */
   private @Nullable Facts facts(ChunkEntry entry, long now) {
-    Optional<FileEntry> file = soft.read(view -> view.file(entry.spec().file()));
-    if (file.isEmpty() || file.get().place() == FileEntry.Place.DOOMED) {
+    if (isDoomed(entry)) {
       return null;
     }
+    FileEntry file = soft.read(view -> view.file(entry.spec().file())).orElseThrow();
     List<Copy> members = new ArrayList<>();
     for (Member member : entry.active().members()) {
       members.add(new Copy(member, health(entry, member, now)));
@@ -367,7 +386,7 @@ final class Upkeep {
               && now - copyingSince.getOrDefault(entry.handle(), now) < COPY_NANOS;
       learners.add(new Copy(learner.member(), going ? Health.GOOD : Health.LOST));
     }
-    int goal = file.get().replication();
+    int goal = file.replication();
     return new Facts(
         entry.handle(),
         goal,
@@ -385,12 +404,15 @@ final class Upkeep {
     }
     Optional<ReplicaReport> report = soft.replicas.find(entry.handle(), server);
     Server known = soft.servers.find(server);
+    if (report.isPresent() && report.get().replica().equals(ReplicaReport.UNKNOWN)) {
+      return Health.DAMAGED;
+    }
     if (report.isEmpty() || !report.get().replica().equals(member.replica())) {
       // a birth may not have reached it yet; of a sealed chunk each member has a copy
       boolean mustHave = entry.seal().isPresent() && known != null && known.reportedInFull();
       return (mustHave && isMissingForLong(entry, member, now))
               || changes.lacks(entry.handle(), member)
-          ? Health.LOST
+          ? Health.DAMAGED
           : Health.GOOD;
     }
     missingSince.remove(new Missing(entry.handle(), member.replica()));
@@ -475,7 +497,7 @@ final class Upkeep {
             changes.sync(add.chunk());
             ChunkEntry ordered = changes.entry(add.chunk());
             if (ordered != null) {
-              ordered.learners().forEach(learner -> learner(ordered, learner));
+              learners(ordered);
             }
           });
     }
@@ -527,14 +549,14 @@ final class Upkeep {
       forgotten = chunk.value() <= soft.read(view -> view.lastApplied());
     } else {
       boolean counted =
-          entry.active().memberAt(server).map(Member::replica).equals(Optional.of(report.replica()))
+          isMember(entry, server, report.replica())
               || entry.learner(server, report.replica()).isPresent();
       forgotten =
           !counted
               && entry.pending().isEmpty()
               && report.accepted() <= entry.active().version()
               && report.promised() <= entry.lastVersion()
-              && hasEnoughGood(entry);
+              && good(entry) >= leastGoodToDelete(entry, report);
     }
     if (forgotten) {
       soft.outbox.put(
@@ -546,7 +568,18 @@ final class Upkeep {
     }
   }
 
-  private boolean hasEnoughGood(ChunkEntry entry) {
+  private static boolean isMember(ChunkEntry entry, ServerId server, ReplicaId replica) {
+    Optional<Member> member = entry.active().memberAt(server);
+    return member.isPresent()
+        && (member.get().replica().equals(replica) || replica.equals(ReplicaReport.UNKNOWN));
+  }
+
+  /** A damaged one makes room for a good one as soon as that can be made. */
+  private int leastGoodToDelete(ChunkEntry entry, ReplicaReport report) {
+    return report.state() == ReplicaState.DAMAGED ? 1 : changes.settings(entry).minReplicas();
+  }
+
+  private int good(ChunkEntry entry) {
     int good = 0;
     for (Member member : entry.active().members()) {
       Optional<ReplicaReport> report = soft.replicas.find(entry.handle(), member.server());
@@ -558,7 +591,7 @@ final class Upkeep {
         good++;
       }
     }
-    return good >= changes.settings(entry).minReplicas();
+    return good;
   }
 
   // ------------------------------------------------------------------ garbage

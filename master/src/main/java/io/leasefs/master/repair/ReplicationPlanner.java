@@ -24,9 +24,9 @@ public final class ReplicationPlanner {
     DRAINING,
     /** Its server is away, but may yet come back. */
     AWAY,
-    /** Its server is away for too long, or has come back without it. */
+    /** Its server is away for too long. */
     LOST,
-    /** It cannot be trusted. */
+    /** It cannot be trusted, or its server has it no more. */
     DAMAGED
   }
 
@@ -91,7 +91,7 @@ public final class ReplicationPlanner {
       }
     }
     if (facts.sealed() && !facts.moving()) {
-      dropMember(facts, staying, good, steps);
+      dropMember(facts, staying, good, coming, steps);
     }
     return steps;
   }
@@ -101,9 +101,11 @@ public final class ReplicationPlanner {
     return Comparator.comparingInt(AddCopy::good).thenComparing(AddCopy::chunk);
   }
 
-  private static void dropMember(Facts facts, int staying, int good, List<Step> steps) {
+  private static void dropMember(Facts facts, int staying, int good, int coming, List<Step> steps) {
     for (Copy member : facts.members()) {
-      if (member.health() == Health.DAMAGED && good >= 1) {
+      // It makes room at its server for a good one. But one after the other: the good ones are
+      // only believed to be so, and even this one has most of its blocks.
+      if (member.health() == Health.DAMAGED && good >= 1 && coming == 0) {
         steps.add(new DropCopy(facts.chunk(), member.member(), "damaged"));
         return;
       }

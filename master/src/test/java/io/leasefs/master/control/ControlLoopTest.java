@@ -389,6 +389,69 @@ class ControlLoopTest {
   }
 
   @Test
+  void copyOfAPurgedFileIsOrderedNoMore() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    ChunkHandle chunk = closed(world, "/f");
+    FakeServer fourth = outsider(world, chunk);
+    fourth.makesCopies = false;
+    secondary(world, chunk).kill();
+    world.pass(60 * SECOND);
+    assertThat(fourth.commands).anyMatch(Heartbeat.CopyCommand.class::isInstance);
+
+    world.get(world.client.delete(world.request(), FilePath.parse("/f"), false, true));
+    world.pass(5 * SECOND);
+    fourth.commands.clear();
+    world.pass(20 * SECOND);
+
+    assertThat(fourth.commands).noneMatch(Heartbeat.CopyCommand.class::isInstance);
+  }
+
+  @Test
+  void copyThatNobodyCanBeCopiedFromIsOrderedNoMore() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    ChunkHandle chunk = closed(world, "/f");
+    FakeServer fourth = outsider(world, chunk);
+    fourth.makesCopies = false;
+    secondary(world, chunk).kill();
+    world.pass(60 * SECOND);
+
+    for (FakeServer server : world.servers.values()) {
+      if (server.running && server.copies.containsKey(chunk)) {
+        server.copy(chunk).state = Heartbeat.ReplicaState.DAMAGED;
+      }
+    }
+    world.pass(5 * SECOND);
+    fourth.commands.clear();
+    int members = world.chunk(chunk).active().members().size();
+    world.pass(60 * SECOND);
+
+    assertThat(fourth.commands).noneMatch(Heartbeat.CopyCommand.class::isInstance);
+    assertThat(world.chunk(chunk).active().members()).hasSize(members);
+  }
+
+  @Test
+  void copyThatCannotBeReadAtAllIsDeletedAndMadeAnewAtTheSameServer() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = closed(world, "/f");
+    FakeServer lost = secondary(world, chunk);
+    World.Copy dead = lost.copy(chunk);
+    dead.state = Heartbeat.ReplicaState.DAMAGED;
+    dead.replica = Heartbeat.ReplicaReport.UNKNOWN;
+    lost.kill();
+    lost.start();
+
+    world.pass(20 * SECOND);
+
+    assertThat(lost.commands)
+        .anyMatch(
+            command ->
+                command instanceof Heartbeat.DeleteCommand delete
+                    && delete.replica().equals(Heartbeat.ReplicaReport.UNKNOWN));
+    assertThat(lost.copy(chunk).state).isEqualTo(Heartbeat.ReplicaState.SEALED);
+    assertThat(world.chunk(chunk).active().members()).hasSize(3);
+  }
+
+  @Test
   void sealedCopyThatIsReportedAMomentLaterIsNotReplaced() {
     World world = World.with("cs1", "cs2", "cs3", "cs4");
     ChunkHandle chunk = closed(world, "/f");

@@ -348,6 +348,9 @@ final class World {
     boolean answersSeals = true;
     boolean answersRecover = true;
 
+    /** What it is told to copy, it copies at once. */
+    boolean makesCopies = true;
+
     /** Its starts of versions come too late to be heard of. */
     boolean startsUnheard;
 
@@ -617,7 +620,7 @@ final class World {
         close(close.chunk());
         return true;
       }
-      if (command instanceof CopyCommand copy) {
+      if (command instanceof CopyCommand copy && makesCopies) {
         learn(copy);
         return true;
       }

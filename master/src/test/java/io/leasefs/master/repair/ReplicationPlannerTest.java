@@ -58,6 +58,17 @@ class ReplicationPlannerTest {
   }
 
   @Test
+  void damagedCopyStaysWhileACopyIsUnderWay() {
+    List<Copy> members = copies(Health.GOOD, Health.DAMAGED);
+    List<Copy> coming = List.of(new Copy(member(7), Health.GOOD));
+
+    assertThat(planner.plan(new Facts(new ChunkHandle(1), 3, 2, true, false, members, coming)))
+        .noneMatch(DropCopy.class::isInstance);
+    assertThat(planner.plan(new Facts(new ChunkHandle(1), 3, 2, true, false, members, List.of())))
+        .contains(new DropCopy(new ChunkHandle(1), member(1), "damaged"));
+  }
+
+  @Test
   void drainingCopyIsReplacedFirst() {
     assertThat(plan(Health.GOOD, Health.GOOD, Health.DRAINING))
         .hasOnlyElementsOfType(AddCopy.class);
