@@ -20,8 +20,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Serves reads: the chunk's core decides whether and how far, a {@link Pump} moves the bytes. A
- * block that does not match is never sent: the read fails with CORRUPT, and the copy counts as
- * damaged from then on, which the master answers by having it made anew. Any thread.
+ * block that does not match is never sent: all before it is, then the read fails with CORRUPT, and
+ * the copy counts as damaged from then on, which the master answers by having it made anew. Any
+ * thread.
  */
 final class ReadDesk {
   private static final Logger logger = LoggerFactory.getLogger(ReadDesk.class);
@@ -31,6 +32,8 @@ final class ReadDesk {
 
   /** A part's buffer: what the store reads around a part that begins inside a block. */
   static final int BUFFER_BYTES = PART_BYTES + (128 << 10);
+
+  private static final int BLOCK = 64 << 10;
 
   private final ReplicaTable table;
   private final BoundedExecutor executor;
@@ -122,6 +125,9 @@ final class ReadDesk {
     private final long end;
     private long offset;
 
+    /** Bytes of a part; one block from the first bad one on, so that all before it is sent. */
+    private int step = PART_BYTES;
+
     Source(ReplicaLoop loop, ReplicaAction.ServeRead serve, long offset, long end) {
       this.loop = loop;
       this.serve = serve;
@@ -135,11 +141,21 @@ final class ReadDesk {
         return false;
       }
       // Parts end at whole blocks, so that the next one need not read a block twice.
-      long partEnd = Math.min(end, (offset + PART_BYTES) / (64 << 10) * (64 << 10));
+      long partEnd = Math.min(end, (offset + step) / BLOCK * BLOCK);
       ByteBuffer buffer = buffers.take();
       try {
-        ReadPart part =
-            loop.stored().read(offset, (int) (partEnd - offset), serve.lengthBytes(), n -> buffer);
+        ReadPart part;
+        try {
+          part =
+              loop.stored()
+                  .read(offset, (int) (partEnd - offset), serve.lengthBytes(), n -> buffer);
+        } catch (LeaseFsException e) {
+          if (e.code() != ErrorCode.CORRUPT || step == BLOCK) {
+            throw e;
+          }
+          step = BLOCK;
+          return true;
+        }
         int length = part.payload().remaining();
         if (length == 0) {
           throw new LeaseFsException(

@@ -14,6 +14,7 @@ import io.leasefs.common.edge.Clock;
 import io.leasefs.common.edge.Scheduler;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.model.ChunkHandle;
+import io.leasefs.common.model.EventKind;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.server.events.EventSink;
 import java.nio.ByteBuffer;
@@ -41,6 +42,9 @@ final class ReplicaLoop {
     /** The core has decided; on the loop's executor. */
     void decided(ReplicaAction decision);
   }
+
+  /** Most findings of damage that are recorded of one copy. */
+  private static final int MOST_DAMAGES = 64;
 
   private record AppendInFlight(long id, long bytes) {}
 
@@ -71,6 +75,9 @@ final class ReplicaLoop {
 
   /** Servers that this chunk has talked to: a broken stream to others is nothing to it. */
   private final Set<ServerId> talkedTo = new HashSet<>();
+
+  /** Findings that were recorded. */
+  private final Set<String> damages = new HashSet<>();
 
   private long lastTicket;
   private long wakeAt = Long.MAX_VALUE;
@@ -175,6 +182,9 @@ final class ReplicaLoop {
       return;
     }
     long now = clock.nanos();
+    if (event instanceof ReplicaEvent.DamageFound found) {
+      noteDamage(found);
+    }
     if (event instanceof ReplicaEvent.DiskDone done) {
       lastDiskActionDone = done.throughId();
       releaseAppends(done.throughId());
@@ -276,6 +286,18 @@ final class ReplicaLoop {
 
   private void tell(News news) {
     session.post(new SessionEvent.Told(news));
+  }
+
+  /** For people, each finding once: which block it is, above all. */
+  private void noteDamage(ReplicaEvent.DamageFound found) {
+    if (damages.size() < MOST_DAMAGES && damages.add(found.why())) {
+      events.record(
+          EventKind.REPLICA_DAMAGED,
+          Optional.of(self),
+          Optional.of(chunk),
+          core.report().accepted(),
+          Map.of("why", found.why()));
+    }
   }
 
   private void note(ReplicaAction.Note note, long now) {

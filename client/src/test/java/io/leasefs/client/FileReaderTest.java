@@ -220,6 +220,21 @@ class FileReaderTest {
   }
 
   @Test
+  void replicasWithDifferentBadBlocksServeEachOthers() {
+    for (Holder holder : holders) {
+      holder.badAt = holder.number * 130_000L;
+    }
+    try (FileReader reader = open()) {
+      for (int i = 0; i < 3; i++) {
+        ByteBuffer target = ByteBuffer.allocate(600_000);
+        assertThat(reader.read(0, target)).isEqualTo(600_000);
+        assertThat(target.array()).isEqualTo(Arrays.copyOf(content, 600_000));
+      }
+    }
+    assertThat(master.damaged).isSubsetOf("0x64 cs1 1", "0x64 cs2 3", "0x64 cs3 5");
+  }
+
+  @Test
   void whereNoReplicaIsGoodTheReadFailsWithCorrupt() {
     for (Holder holder : holders) {
       holder.badAt = 70_000;

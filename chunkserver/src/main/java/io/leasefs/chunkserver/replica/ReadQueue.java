@@ -53,7 +53,8 @@ final class ReadQueue {
 
   /** A read has arrived. */
   void read(long ticket, ReadRequest request) {
-    if (!replica.sound()) {
+    boolean ofContentOnly = request.seal().isPresent() || request.mode() == ReadMode.STALE_OK;
+    if (!replica.sound() && !(ofContentOnly && replica.readable())) {
       refuse(ticket, ErrorCode.CORRUPT, "this copy is damaged");
     } else if (request.seal().isPresent()) {
       readSealed(ticket, request.seal().get());

@@ -42,6 +42,10 @@ final class Replica {
   private boolean learner;
   private Certainty certainty;
   private @Nullable String failure;
+
+  /** Damaged as a whole; else, where it is damaged, only blocks of its content are. */
+  private boolean unreadable;
+
   private boolean nearlyFull;
   private boolean sealTold;
   private long checksumId;
@@ -61,6 +65,7 @@ final class Replica {
     this.joined = joined;
     this.learner = image.learner();
     this.certainty = image.certainty();
+    this.unreadable = image.certainty() == Certainty.DAMAGED;
   }
 
   // ---- the step ----------------------------------------------------------------------------
@@ -138,14 +143,30 @@ final class Replica {
     }
   }
 
-  /** This copy is damaged: it is told, and does nothing more that rests on its bytes. */
-  void damage(String why) {
+  /**
+   * At most blocks of its content do not match their checksums. Every block is checked when it is
+   * read, so the others are as good as ever.
+   */
+  boolean readable() {
+    return !unreadable;
+  }
+
+  /**
+   * Blocks of this copy's content do not match: it is told, and has no part in writing any more.
+   */
+  void damageBlocks(String why) {
     if (certainty != Certainty.DAMAGED) {
       certainty = Certainty.DAMAGED;
       failure = why;
       waiters.refuseAbove(log.committedSerial(), ErrorCode.STALE_VERSION, why);
       emit(new ReplicaAction.ReportReplica(report()));
     }
+  }
+
+  /** This copy is damaged: it is told, and does nothing more that rests on its bytes. */
+  private void damage(String why) {
+    unreadable = true;
+    damageBlocks(why);
   }
 
   /** The disk has failed: nothing is tried again. */

@@ -118,7 +118,7 @@ public final class ReplicaCore {
         }
       }
       case ReplicaEvent.Checksummed(long id, int checksum) -> checksummed(id, checksum);
-      case ReplicaEvent.DamageFound(String why) -> damaged(why);
+      case ReplicaEvent.DamageFound(String why) -> blocksDamaged(why);
       case ReplicaEvent.CompactionWanted() -> replica.disk.compact(replica.log.snapshot(), now);
       case ReplicaEvent.Tick() -> tick();
     }
@@ -582,11 +582,15 @@ public final class ReplicaCore {
 
   private void diskFailed(String why) {
     replica.fail(why);
-    damaged(why);
+    damaged();
   }
 
-  private void damaged(String why) {
-    replica.damage(why);
+  private void blocksDamaged(String why) {
+    replica.damageBlocks(why);
+    damaged();
+  }
+
+  private void damaged() {
     if (primary != null) {
       long version = primary.version();
       primary.end();

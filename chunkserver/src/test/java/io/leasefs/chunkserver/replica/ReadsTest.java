@@ -156,8 +156,22 @@ class ReadsTest {
   }
 
   @Test
-  void damagedCopyServesNothing() {
+  void copyWithBadBlocksServesTheOthersAndActsNoMore() {
+    a.step(new ReplicaEvent.Commanded(new Heartbeat.CloseCommand(TestChain.CHUNK, 1)));
+    chain.pass(100 * MILLI);
+    ChunkSeal seal = c.core.report().seal().orElseThrow();
+    c.step(new ReplicaEvent.DamageFound("block 0 does not match"));
+
+    assertThat(served(c, read(c, 1, ReadMode.DEFAULT, Optional.of(seal)))).isPresent();
+    assertThat(served(c, read(c, ReadMode.STALE_OK))).isPresent();
+    assertThat(refusal(c, read(c, ReadMode.DEFAULT))).contains(ErrorCode.CORRUPT);
+    assertThat(c.core.report().state()).isEqualTo(Heartbeat.ReplicaState.DAMAGED);
+  }
+
+  @Test
+  void copyWhoseDiskHasFailedServesNothing() {
     b.step(new ReplicaEvent.DamageFound("block 0 does not match"));
+    b.step(new ReplicaEvent.DiskFailed("cannot write"));
     assertThat(refusal(b, read(b, ReadMode.STALE_OK))).contains(ErrorCode.CORRUPT);
   }
 

@@ -20,6 +20,7 @@ import io.leasefs.common.model.ServerAddress;
 import io.leasefs.common.model.ServerId;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -29,7 +30,8 @@ import java.util.concurrent.ConcurrentHashMap;
 /**
  * Reads ranges of chunks into the caller's buffers: chooses the replica, checks every piece's
  * checksum before a byte is handed on, and goes on elsewhere from where it stopped when a replica
- * is bad, silent or gone. A bad copy is reported to the master.
+ * is bad, silent or gone. A bad copy is reported to the master; past its bad block it may serve the
+ * same read again, so that copies with different bad blocks are as good as a whole one together.
  *
  * <p>Any thread; never blocks.
  */
@@ -90,6 +92,9 @@ public final class ChunkReads {
     return good;
   }
 
+  /** A replica has a bad block at this offset of the chunk. */
+  private record BadAt(Location location, long offset) {}
+
   /** One read through all the replicas it needs, one at a time. */
   private final class Reading {
     private final ChunkLayout chunk;
@@ -99,6 +104,9 @@ public final class ChunkReads {
     private final ReadMode mode;
     private final List<Location> candidates;
     private final CompletableFuture<ReadEnd> result = new CompletableFuture<>();
+
+    /** Replicas that were left at a bad block: past it they are as good as any. */
+    private final List<BadAt> bad = new ArrayList<>();
 
     private int turn;
     private Optional<LeaseFsException> worst = Optional.empty();
@@ -117,12 +125,32 @@ public final class ChunkReads {
       this.candidates = candidates;
     }
 
+    private long reached() {
+      return offset + (target.position() - start);
+    }
+
     void next() {
+      if (turn >= candidates.size()) {
+        takeBackThoseThatArePastTheirBadBlock();
+      }
       if (turn >= candidates.size()) {
         result.completeExceptionally(nobody());
         return;
       }
       new Attempt(candidates.get(turn++)).begin();
+    }
+
+    /** Each needs to have been got past by another one, so this comes to an end. */
+    private void takeBackThoseThatArePastTheirBadBlock() {
+      long reached = reached();
+      Iterator<BadAt> each = bad.iterator();
+      while (each.hasNext()) {
+        BadAt one = each.next();
+        if (one.offset < reached) {
+          each.remove();
+          candidates.add(one.location);
+        }
+      }
     }
 
     private LeaseFsException nobody() {
@@ -239,7 +267,7 @@ public final class ChunkReads {
 
       /** Answers the chunk offset of the first bad piece, -1 where all are good. */
       private long take(ReadPart part) {
-        long expected = offset + (target.position() - start);
+        long expected = reached();
         ByteBuffer payload = part.payload().duplicate();
         int pieces = (payload.remaining() + Frame.PIECE - 1) / Frame.PIECE;
         if (part.offset() != expected || part.checksums().size() != pieces) {
@@ -249,7 +277,7 @@ public final class ChunkReads {
         for (int i = 0; i < pieces; i++) {
           payload.limit(Math.min(end, payload.position() + Frame.PIECE));
           if (Crc32c.of(payload) != part.checksums().at(i)) {
-            return offset + (target.position() - start);
+            return reached();
           }
           if (payload.remaining() > target.remaining()) {
             payload.limit(payload.position() + target.remaining());
@@ -262,7 +290,7 @@ public final class ChunkReads {
       }
 
       private void ended(ReadEnd end) {
-        long got = offset + (target.position() - start);
+        long got = reached();
         Optional<ChunkSeal> seal = chunk.seal();
         boolean missing =
             target.hasRemaining()
@@ -282,7 +310,8 @@ public final class ChunkReads {
           return;
         }
         if (failure.code() == ErrorCode.CORRUPT) {
-          long at = offset + (target.position() - start);
+          long at = reached();
+          bad.add(new BadAt(location, at));
           Futures.ignore(
               router.ask(
                   "report of a bad copy",

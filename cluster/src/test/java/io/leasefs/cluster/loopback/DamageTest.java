@@ -117,6 +117,25 @@ class DamageTest {
   }
 
   @Test
+  void copiesWithDifferentBadBlocksServeTheirFileTogetherAndNoneIsGivenUp() throws Exception {
+    byte[] content = noise(600_000);
+    shell.pipe(content, "put", "-", "/file").mustBe(0);
+    List<String> holders = holders("/file");
+    flip(only(holders.get(0), ".data"), 10);
+    flip(only(holders.get(1), ".data"), 200_000);
+    flip(only(holders.get(2), ".data"), 400_000);
+    CommandLineRun verify = shell.run("chunk", "verify", "/file").mustBe(7);
+    assertThat(verify.out())
+        .contains("bad blocks [0]")
+        .contains("bad blocks [3]")
+        .contains("bad blocks [6]");
+    for (int i = 0; i < 3; i++) {
+      assertThat(shell.run("cat", "/file").mustBe(0).outBytes()).isEqualTo(content);
+    }
+    assertThat(holders("/file")).hasSizeGreaterThanOrEqualTo(2);
+  }
+
+  @Test
   void damageInAChunkThatNobodyReadsIsFoundByTheScrubberAndMadeGood() throws Exception {
     stop();
     cluster = InProcessCluster.start(4, List.of("--scrub-rate", "64MiB", "--scrub-every", "1s"));
