@@ -4,12 +4,14 @@ import io.leasefs.chunkserver.ChunkServerMain;
 import io.leasefs.client.LeaseFs;
 import io.leasefs.client.LeaseFsConfig;
 import io.leasefs.client.RecordAppender;
+import io.leasefs.client.cli.ContextFile;
 import io.leasefs.client.cli.Streams;
 import io.leasefs.cluster.mini.TemporaryFolders;
 import io.leasefs.common.model.ServerAddress;
 import io.leasefs.master.MasterMain;
 import io.leasefs.server.start.ServerProcess;
 import java.io.ByteArrayInputStream;
+import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
@@ -21,6 +23,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * Does once what servers and verbs do, while the JVM records which classes and how much compiled
@@ -44,8 +47,8 @@ public final class StartupRehearsalMain {
   public static void main(String[] arguments) throws Exception {
     switch (arguments[0]) {
       case "servers" -> servers();
-      case "short" -> new Verbs(arguments[1]).look();
-      case "data" -> new Verbs(arguments[1]).move();
+      case "short" -> Verbs.at(arguments[1]).look();
+      case "data" -> Verbs.at(arguments[1]).move();
       default -> throw new IllegalArgumentException(arguments[0]);
     }
     System.exit(0);
@@ -65,7 +68,7 @@ public final class StartupRehearsalMain {
         flags.addAll(List.of("--master", address));
         running.add(ChunkServerMain.within(flags));
       }
-      Verbs verbs = new Verbs(address);
+      Verbs verbs = Verbs.at(address);
       verbs.run("wait", "--for", "nodes=" + CHUNK_SERVERS, "--timeout", "20s");
       verbs.move();
       verbs.handOver();
@@ -81,7 +84,17 @@ public final class StartupRehearsalMain {
   }
 
   /** Verbs in this JVM, their output thrown away. */
-  private record Verbs(String master) {
+  private record Verbs(String master, Path context) {
+    /** Finds the master as people do: by a context in use. */
+    static Verbs at(String master) throws IOException {
+      Path file = Files.createTempFile("leasefs-rehearsal", ".yaml");
+      file.toFile().deleteOnExit();
+      new ContextFile(file, Optional.empty(), Map.of())
+          .with("rehearsal", new ContextFile.Context(List.of(master), "", Optional.empty()), true)
+          .write();
+      return new Verbs(master, file);
+    }
+
     /** Those that ask and print. */
     void look() {
       run("version");
@@ -165,7 +178,7 @@ public final class StartupRehearsalMain {
       PrintStream err =
           new PrintStream(OutputStream.nullOutputStream(), true, StandardCharsets.UTF_8);
       OutputStream out = OutputStream.nullOutputStream();
-      Map<String, String> environment = Map.of("LEASEFS_MASTER", master);
+      Map<String, String> environment = Map.of("LEASEFS_CONFIG", context.toString());
       int exitCode =
           LeaseFsMain.cli(new Streams(in, out, err, false, false, false, environment)).run(words);
       System.err.println(exitCode + " " + Arrays.toString(words));

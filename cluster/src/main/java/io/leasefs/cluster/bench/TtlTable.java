@@ -7,10 +7,7 @@ import io.leasefs.cluster.demo.Demos;
 import io.leasefs.cluster.demo.Verdict;
 import io.leasefs.cluster.mini.MiniCluster;
 import io.leasefs.cluster.mini.MiniConfig;
-import io.leasefs.cluster.mini.TemporaryFolders;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -85,16 +82,11 @@ public final class TtlTable {
   }
 
   private double[] renewals(long ttlNanos) throws IOException, InterruptedException {
-    Path folder = Files.createTempDirectory("leasefs-bench-");
     long window = Math.max(LEAST_WINDOW_NANOS, ttlNanos);
     try (MiniCluster cluster =
         MiniCluster.start(
-            new MiniConfig(
-                folder,
-                NODES,
-                List.of("--lease-ttl", ttlNanos / 1_000_000 + "ms"),
-                List.of(),
-                List.of()))) {
+            MiniConfig.inNewFolder(
+                "leasefs-bench-", false, NODES, MiniConfig.leaseTtl(ttlNanos), List.of()))) {
       ServerMeters meters = ServerMeters.of(cluster);
       progress.accept("counting renewals for " + Quantities.duration(window));
       double renewals = -meters.sum("leasefs_heartbeats_answered_total");
@@ -105,8 +97,6 @@ public final class TtlTable {
       bytes += meters.sum("leasefs_heartbeat_bytes_total");
       double seconds = (System.nanoTime() - begun) / 1e9;
       return new double[] {renewals / NODES / seconds, bytes / NODES / seconds};
-    } finally {
-      TemporaryFolders.remove(folder);
     }
   }
 }

@@ -9,13 +9,10 @@ import io.leasefs.cluster.bench.Bench;
 import io.leasefs.cluster.bench.TtlTable;
 import io.leasefs.cluster.mini.MiniCluster;
 import io.leasefs.cluster.mini.MiniConfig;
-import io.leasefs.cluster.mini.TemporaryFolders;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ServerAddress;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.Command;
@@ -93,12 +90,10 @@ public final class BenchVerb extends Verb {
     if (!mini) {
       return measure(settings().masters(), () -> -1);
     }
-    Path folder = Files.createTempDirectory("leasefs-bench-");
     try (MiniCluster own =
-        MiniCluster.start(new MiniConfig(folder, NODES, List.of(), List.of(), List.of()))) {
+        MiniCluster.start(
+            MiniConfig.inNewFolder("leasefs-bench-", false, NODES, List.of(), List.of()))) {
       return measure(List.of(own.masterAddress()), Bench.ServerHeap.of(own));
-    } finally {
-      TemporaryFolders.remove(folder);
     }
   }
 

@@ -3,17 +3,19 @@ package io.leasefs.cluster.cli;
 import io.leasefs.client.cli.ContextFile;
 import io.leasefs.client.cli.ExitCode;
 import io.leasefs.client.cli.Json;
+import io.leasefs.client.cli.Quantities;
 import io.leasefs.client.cli.Verb;
 import io.leasefs.cluster.mini.MiniCluster;
 import io.leasefs.cluster.mini.MiniConfig;
 import io.leasefs.cluster.mini.ServerChild;
-import io.leasefs.cluster.mini.TemporaryFolders;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -61,32 +63,25 @@ public final class MiniVerb extends Verb {
   @Override
   protected int run() throws Exception {
     long begun = System.nanoTime();
-    Path folder = data == null ? Files.createTempDirectory("leasefs-mini-") : data;
-    try (MiniCluster cluster =
-        MiniCluster.start(
-            new MiniConfig(
-                folder.toAbsolutePath(),
-                nodes,
-                List.of(
-                    "--lease-ttl",
-                    ttl,
-                    "--chunk-size",
-                    chunkSize,
-                    "--replication",
-                    Integer.toString(replication),
-                    "--allow-faults"),
-                List.of("--allow-faults"),
-                List.of()))) {
+    try (MiniCluster cluster = MiniCluster.start(config())) {
       String context = writeContext(cluster);
       Thread forget = new Thread(() -> forget(context, cluster), "forget the context");
       Runtime.getRuntime().addShutdownHook(forget);
       announce(cluster, context, System.nanoTime() - begun);
-      return watch(cluster);
-    } finally {
-      if (data == null && !keep) {
-        TemporaryFolders.remove(folder);
-      }
+      int exitCode = watch(cluster);
+      forget(context, cluster);
+      return exitCode;
     }
+  }
+
+  private MiniConfig config() throws IOException {
+    List<String> masterFlags = new ArrayList<>(MiniConfig.leaseTtl(Quantities.parseDuration(ttl)));
+    masterFlags.addAll(List.of("--chunk-size", chunkSize));
+    masterFlags.addAll(List.of("--replication", Integer.toString(replication), "--allow-faults"));
+    List<String> chunkServerFlags = List.of("--allow-faults");
+    return data == null
+        ? MiniConfig.inNewFolder("leasefs-mini-", keep, nodes, masterFlags, chunkServerFlags)
+        : MiniConfig.in(data, nodes, masterFlags, chunkServerFlags);
   }
 
   private void announce(MiniCluster cluster, String context, long tookNanos) {
@@ -121,19 +116,20 @@ public final class MiniVerb extends Verb {
   }
 
   private int watch(MiniCluster cluster) throws InterruptedException {
-    List<String> told = new ArrayList<>();
-    while (true) {
+    Set<String> told = new HashSet<>();
+    while (!cluster.isOver()) {
       Thread.sleep(LOOK_MILLIS);
-      Optional<ServerChild> ended = cluster.ended();
-      if (ended.isPresent() && !told.contains(ended.get().name())) {
-        if (ended.get() == cluster.master()) {
-          warn("the master has ended; its log is " + ended.get().log());
+      for (ServerChild ended : cluster.ended()) {
+        if (ended == cluster.master()) {
+          warn("the master has ended; its log is " + ended.log());
           return ExitCode.FAILED;
         }
-        told.add(ended.get().name());
-        warn(ended.get().name() + " has ended; the others go on; its log is " + ended.get().log());
+        if (told.add(ended.name())) {
+          warn(ended.name() + " has ended; the others go on; its log is " + ended.log());
+        }
       }
     }
+    return ExitCode.DONE;
   }
 
   private String writeContext(MiniCluster cluster) throws IOException {
@@ -160,16 +156,13 @@ public final class MiniVerb extends Verb {
     }
   }
 
-  private void forget(String context, MiniCluster cluster) {
+  /** By the main thread or at the end of this JVM; the second finds nothing to do. */
+  private synchronized void forget(String context, MiniCluster cluster) {
     try {
       ContextFile file = settings().contexts();
       ContextFile.Context there = file.contexts().get(context);
       if (there != null && there.folder().equals(cluster.folder().toString())) {
         file.without(context).write();
-      }
-      cluster.close();
-      if (data == null && !keep) {
-        TemporaryFolders.remove(cluster.folder());
       }
     } catch (IOException e) {
       warn("context '" + context + "' could not be forgotten: " + e.getMessage());

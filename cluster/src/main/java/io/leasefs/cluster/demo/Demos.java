@@ -2,14 +2,13 @@ package io.leasefs.cluster.demo;
 
 import io.leasefs.cluster.mini.MiniCluster;
 import io.leasefs.cluster.mini.MiniConfig;
-import io.leasefs.cluster.mini.TemporaryFolders;
 import io.leasefs.common.model.ServerAddress;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BiConsumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Sets a demo up, runs it, keeps its evidence and judges. One thread. */
@@ -51,21 +50,18 @@ public final class Demos {
 
   /** On a cluster of its own: one master, four chunkservers. */
   public Verdict onOwn(Demo.Kind kind, long ttlNanos) throws IOException, InterruptedException {
-    Path folder = Files.createTempDirectory("leasefs-demo-");
-    lines.accept(0.0, "starting 1 master and " + NODES + " chunkservers in " + folder);
-    try (MiniCluster cluster =
-        MiniCluster.start(
-            new MiniConfig(
-                folder,
+    MiniConfig config =
+        MiniConfig.inNewFolder(
+                "leasefs-demo-",
+                keep,
                 NODES,
-                List.of("--lease-ttl", ttlNanos / 1_000_000 + "ms", "--allow-faults"),
-                List.of("--allow-faults"),
-                List.of("-XX:TieredStopAtLevel=1")))) {
+                Stream.concat(MiniConfig.leaseTtl(ttlNanos).stream(), Stream.of("--allow-faults"))
+                    .toList(),
+                List.of("--allow-faults"))
+            .withJvmFlags("-XX:TieredStopAtLevel=1");
+    lines.accept(0.0, "starting 1 master and " + NODES + " chunkservers in " + config.folder());
+    try (MiniCluster cluster = MiniCluster.start(config)) {
       return run(new Demo(kind, new MiniDemoCluster(cluster), lines, file));
-    } finally {
-      if (!keep) {
-        TemporaryFolders.remove(folder);
-      }
     }
   }
 

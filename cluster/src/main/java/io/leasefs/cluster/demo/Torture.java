@@ -9,12 +9,9 @@ import io.leasefs.cluster.demo.Evidence.Copy;
 import io.leasefs.cluster.demo.Evidence.Found;
 import io.leasefs.cluster.mini.MiniCluster;
 import io.leasefs.cluster.mini.MiniConfig;
-import io.leasefs.cluster.mini.TemporaryFolders;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.lease.LeaseTerms;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -23,6 +20,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
+import java.util.stream.Stream;
 
 /**
  * Clients append records to several files while servers are killed, frozen, cut off and starved of
@@ -87,21 +85,19 @@ public final class Torture {
    * @param keep whether the cluster's folder stays
    */
   public TortureVerdict run(boolean keep) throws IOException, InterruptedException {
-    Path folder = Files.createTempDirectory("leasefs-torture-");
-    tell("starting 1 master and " + NODES + " chunkservers in " + folder);
-    try (MiniCluster cluster =
-        MiniCluster.start(
-            new MiniConfig(
-                folder,
+    MiniConfig config =
+        MiniConfig.inNewFolder(
+                "leasefs-torture-",
+                keep,
                 NODES,
-                List.of("--lease-ttl", terms.ttlNanos() / 1_000_000 + "ms", "--allow-faults"),
-                List.of("--allow-faults"),
-                List.of("-XX:TieredStopAtLevel=1")))) {
+                Stream.concat(
+                        MiniConfig.leaseTtl(terms.ttlNanos()).stream(), Stream.of("--allow-faults"))
+                    .toList(),
+                List.of("--allow-faults"))
+            .withJvmFlags("-XX:TieredStopAtLevel=1");
+    tell("starting 1 master and " + NODES + " chunkservers in " + config.folder());
+    try (MiniCluster cluster = MiniCluster.start(config)) {
       return runOn(cluster);
-    } finally {
-      if (!keep) {
-        TemporaryFolders.remove(folder);
-      }
     }
   }
 

@@ -6,6 +6,7 @@ import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ServerAddress;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -33,13 +34,17 @@ public final class MiniCluster implements AutoCloseable {
   private final List<ServerChild> chunkServers;
   private final Thread hook;
   private ServerAddress masterAddress;
+  private volatile boolean over;
+
+  /** Guarded by this. */
+  private boolean stopped;
 
   private MiniCluster(MiniConfig config, ServerChild master, List<ServerChild> chunkServers) {
     this.config = config;
     this.master = master;
     this.chunkServers = Collections.unmodifiableList(chunkServers);
     this.masterAddress = new ServerAddress("127.0.0.1", 0);
-    this.hook = new Thread(this::stopAll, "stop the mini-cluster");
+    this.hook = new Thread(() -> end(config.temporary()), "stop the mini-cluster");
   }
 
   /**
@@ -77,7 +82,7 @@ public final class MiniCluster implements AutoCloseable {
       }
       cluster.awaitNodes(chunkServers.size());
     } catch (RuntimeException e) {
-      cluster.close();
+      cluster.close(false);
       throw e;
     }
     return cluster;
@@ -98,7 +103,8 @@ public final class MiniCluster implements AutoCloseable {
             "-Xlog:all=error:stderr",
             "--enable-native-access=ALL-UNNAMED",
             "--sun-misc-unsafe-memory-access=allow",
-            "-Dio.netty.leakDetection.level=disabled"));
+            "-Dio.netty.leakDetection.level=disabled",
+            "-Dio.netty.jfr.enabled=false"));
     String cache = System.getProperty(SERVICE_CACHE);
     if (cache != null) {
       command.add("-XX:AOTCache=" + cache);
@@ -108,6 +114,7 @@ public final class MiniCluster implements AutoCloseable {
     command.add(System.getProperty("java.class.path"));
     command.add("io.leasefs.cluster.LeaseFsMain");
     command.add(verb);
+    command.add("--end-with-input"); // its standard input is ours: it ends when we do, however
     command.addAll(flags);
     return new ServerChild(name, command, config.folder().resolve("log").resolve(name + ".log"));
   }
@@ -173,28 +180,55 @@ public final class MiniCluster implements AutoCloseable {
     return config.folder();
   }
 
-  /** The first server that has ended without being told to, if one has. */
-  public Optional<ServerChild> ended() {
+  /** Servers that do not run, the master first; none where the cluster itself is being stopped. */
+  public List<ServerChild> ended() {
+    List<ServerChild> ended = new ArrayList<>();
     if (!master.isAlive()) {
-      return Optional.of(master);
+      ended.add(master);
     }
-    return chunkServers.stream().filter(c -> !c.isAlive()).findFirst();
+    chunkServers.stream().filter(c -> !c.isAlive()).forEach(ended::add);
+    return over ? List.of() : ended;
   }
 
-  /** Stops all: the chunkservers first, so that they can give their leases back. */
+  /** Whether it is being stopped, or has been: by {@link #close}, or because this JVM ends. */
+  public boolean isOver() {
+    return over;
+  }
+
+  /**
+   * Stops all: the chunkservers first, so that they can give their leases back. Then a temporary
+   * folder is removed.
+   */
   @Override
   public void close() {
-    stopAll();
+    close(config.temporary());
+  }
+
+  private void close(boolean remove) {
+    end(remove);
     try {
-      Runtime.getRuntime().removeShutdownHook(hook);
+      boolean _ = Runtime.getRuntime().removeShutdownHook(hook);
     } catch (IllegalStateException e) {
       // the JVM is ending: the hook runs or has run
     }
   }
 
-  private void stopAll() {
+  /** Once; whoever comes second waits for the first. */
+  private synchronized void end(boolean remove) {
+    over = true;
+    if (stopped) {
+      return;
+    }
+    stopped = true;
     chunkServers.forEach(ServerChild::askToStop);
     chunkServers.forEach(c -> c.stop(STOP_SECONDS));
     master.stop(STOP_SECONDS);
+    if (remove) {
+      try {
+        TemporaryFolders.remove(config.folder());
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
   }
 }

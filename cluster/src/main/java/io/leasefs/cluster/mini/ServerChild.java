@@ -5,7 +5,6 @@ import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ServerAddress;
 import java.io.BufferedReader;
-import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -23,6 +22,9 @@ import org.jspecify.annotations.Nullable;
 
 /** One server of a mini-cluster: a child process that can be killed, frozen and started again. */
 public final class ServerChild {
+  /** Exit code of a server whose settings, folder or port cannot be used. */
+  private static final int REFUSED = 2;
+
   private final String name;
   private final List<String> command;
   private final Path log;
@@ -55,11 +57,11 @@ public final class ServerChild {
     CompletableFuture<Map<String, String>> fresh = new CompletableFuture<>();
     ready = fresh;
     try {
+      ProcessBuilder builder = new ProcessBuilder(whole);
+      // What is set for the command of whoever started us is not meant for servers.
+      builder.environment().keySet().removeIf(variable -> variable.startsWith("LEASEFS_"));
       Process started =
-          new ProcessBuilder(whole)
-              .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
-              .redirectError(ProcessBuilder.Redirect.appendTo(log.toFile()))
-              .start();
+          builder.redirectError(ProcessBuilder.Redirect.appendTo(log.toFile())).start();
       process = started;
       Thread reader = new Thread(() -> readOutput(started, fresh), "output of " + name);
       reader.setDaemon(true);
@@ -79,9 +81,10 @@ public final class ServerChild {
     } catch (IOException e) {
       // the process has ended: told below
     }
+    boolean refused = awaitEnd(started, 10) && started.exitValue() == REFUSED;
     fresh.completeExceptionally(
         new LeaseFsException(
-            ErrorCode.UNREACHABLE,
+            refused ? ErrorCode.INVALID_ARGUMENT : ErrorCode.UNREACHABLE,
             name + " ended before it served: " + lastLogLine(),
             "its log is " + log));
   }

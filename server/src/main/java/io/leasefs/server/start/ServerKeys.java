@@ -52,6 +52,9 @@ public final class ServerKeys {
   public static final ConfigKey<String> CLUSTER_ID =
       ConfigKey.text("cluster-id", "cluster that this server must be part of").optional();
 
+  static final ConfigKey<Boolean> END_WITH_INPUT =
+      ConfigKey.onOff("end-with-input", "end when standard input does: with whoever started it");
+
   static final ConfigKey<Path> LOG_FILE =
       ConfigKey.path("log.file", "log into this file, 10 of 10 MiB, instead of stderr").optional();
 

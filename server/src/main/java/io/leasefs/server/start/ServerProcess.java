@@ -14,6 +14,7 @@ import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
 import io.micrometer.core.instrument.binder.system.UptimeMetrics;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayDeque;
@@ -105,6 +106,11 @@ public final class ServerProcess implements AutoCloseable {
             "setting name={} value={} source={}", setting.name(), setting.text(), setting.source());
       }
       server.start(process);
+      if (config.get(ServerKeys.END_WITH_INPUT)) {
+        Thread watch = new Thread(ServerProcess::endWithInput, "standard input");
+        watch.setDaemon(true);
+        watch.start();
+      }
     } catch (LeaseFsException e) {
       refuse(role, e);
     } catch (Exception e) {
@@ -112,6 +118,18 @@ public final class ServerProcess implements AutoCloseable {
       System.err.println("leasefs: " + role + ": start failed: " + e);
       System.exit(1);
     }
+  }
+
+  private static void endWithInput() {
+    try {
+      while (System.in.read() >= 0) {
+        // nothing is said there
+      }
+    } catch (IOException e) {
+      // as good as its end
+    }
+    logger.info("standard input has ended: so does this server");
+    System.exit(0);
   }
 
   /**
@@ -136,6 +154,7 @@ public final class ServerProcess implements AutoCloseable {
 
   private static List<ConfigKey<?>> withLogKeys(List<ConfigKey<?>> keys) {
     List<ConfigKey<?>> all = new ArrayList<>(keys);
+    all.add(ServerKeys.END_WITH_INPUT);
     all.add(ServerKeys.LOG_FILE);
     all.add(ServerKeys.LOG_LEVEL);
     return all;
