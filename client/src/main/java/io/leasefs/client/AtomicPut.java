@@ -59,7 +59,7 @@ public final class AtomicPut implements AutoCloseable {
     ended = true;
     writer.abort();
     try {
-      files.delete(sibling.text(), false, true);
+      files.delete(sibling, false, true);
     } catch (LeaseFsException unreachable) {
       // The master drops the sibling of a dead put.
     }

@@ -381,10 +381,13 @@ public final class LeaseFs implements AutoCloseable {
   /** Moves to the trash, or for good where {@code skipTrash} is set. */
   public void delete(String path, boolean recursive, boolean skipTrash) {
     checkCluster();
-    FilePath parsed = FilePath.parse(path);
+    delete(FilePath.parse(path), recursive, skipTrash);
+  }
+
+  void delete(FilePath path, boolean recursive, boolean skipTrash) {
     Waits.join(
         router.change(
-            "delete " + path, (master, id) -> master.delete(id, parsed, recursive, skipTrash)));
+            "delete " + path, (master, id) -> master.delete(id, path, recursive, skipTrash)));
   }
 
   /** The newest trashed file or folder of this path comes back. */

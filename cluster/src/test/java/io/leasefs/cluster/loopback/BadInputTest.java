@@ -101,6 +101,16 @@ class BadInputTest {
   }
 
   @Test
+  void reservedNameIsRefused() {
+    String reserved = "/.leasefs-put-mine";
+    shell.pipe(new byte[1], "put", "-", reserved).mustFail(2, reserved + ": not a valid path");
+    shell.run("touch", reserved).mustFail(2, reserved);
+    shell.run("mkdir", reserved).mustFail(2, reserved);
+    shell.run("mv", "/file", reserved).mustFail(2, reserved);
+    assertThat(shell.run("cat", "/file").out()).isEqualTo("content");
+  }
+
+  @Test
   void existingTargetIsLeftAlone() {
     shell.pipe(new byte[1], "put", "-", "/file").mustFail(4, "/file: exists already");
     shell.run("mkdir", "/file").mustFail(4, "/file: exists already");

@@ -62,7 +62,11 @@ public record FilePath(String text) implements Comparable<FilePath> {
     while (text.length() > 1 && text.endsWith("/")) {
       text = text.substring(0, text.length() - 1);
     }
-    return new FilePath(text);
+    FilePath path = new FilePath(text);
+    if (text.contains("/" + HIDDEN_PREFIX)) {
+      throw invalid(text, "names that begin with " + HIDDEN_PREFIX + " are reserved");
+    }
+    return path;
   }
 
   /** The parts from the root down; empty for the root. */

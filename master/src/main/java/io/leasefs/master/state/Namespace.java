@@ -233,6 +233,7 @@ final class Namespace {
 
   private Inode.Folder make(Slot slot, long ordinal, long wallMillis) {
     Inode.Folder folder = slot.existing();
+    slot.missing().forEach(Namespace::checkNotReserved);
     for (String name : slot.missing()) {
       Inode.Folder next = new Inode.Folder(nextId(ordinal), bytes(name), FOLDER_MODE, wallMillis);
       byId.add(next);
@@ -243,6 +244,7 @@ final class Namespace {
   }
 
   Inode.Folder createFolder(Slot slot, int mode, long ordinal, long wallMillis) {
+    checkNotReserved(slot.name());
     Inode.Folder parent = make(slot, ordinal, wallMillis);
     Inode.Folder folder = new Inode.Folder(nextId(ordinal), bytes(slot.name()), mode, wallMillis);
     byId.add(folder);
@@ -285,6 +287,7 @@ final class Namespace {
     if (moved == root) {
       throw new LeaseFsException(ErrorCode.INVALID_ARGUMENT, "/: the root cannot be moved");
     }
+    checkNotReserved(to.name());
     Inode there = findOrNull(to);
     if (there == moved) {
       return moved;
@@ -583,6 +586,15 @@ final class Namespace {
   private long nextId(long ordinal) {
     lastIndex++;
     return Ordinal.of(Ordinal.generation(ordinal), lastIndex);
+  }
+
+  /** What has such a name goes with a session: only an unfinished put may. */
+  private static void checkNotReserved(String name) {
+    if (name.startsWith(FilePath.HIDDEN_PREFIX)) {
+      throw new LeaseFsException(
+          ErrorCode.INVALID_PATH,
+          name + ": names that begin with " + FilePath.HIDDEN_PREFIX + " are reserved");
+    }
   }
 
   private static boolean startsHidden(byte[] name) {

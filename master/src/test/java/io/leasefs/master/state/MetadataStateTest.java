@@ -677,6 +677,18 @@ class MetadataStateTest {
   }
 
   @Test
+  void namesOfUnfinishedPutsAreReserved() {
+    FilePath reserved = new FilePath("/" + FilePath.HIDDEN_PREFIX + "mine");
+    create(FILE, A, B, C);
+    refused(ErrorCode.INVALID_PATH, new Operation.Rename(call(WRITER), FILE, reserved, false, 0));
+    refused(ErrorCode.INVALID_PATH, new Operation.Mkdir(call(WRITER), reserved, false, 0755, 0));
+    refused(
+        ErrorCode.INVALID_PATH,
+        new Operation.Mkdir(call(WRITER), reserved.child("below"), true, 0755, 0));
+    assertThat(names("/")).containsExactly(FILE.name());
+  }
+
+  @Test
   void aFinishedPutReplacesTheOldFileAndStays() {
     create(FILE, A, B, C);
     FilePath put = new FilePath("/" + FilePath.HIDDEN_PREFIX + "7");
