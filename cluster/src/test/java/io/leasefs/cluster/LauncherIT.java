@@ -49,6 +49,13 @@ class LauncherIT {
   }
 
   @Test
+  void argumentsAreUtf8WhateverTheLocale() throws Exception {
+    Outcome outcome = run(Map.of("LEASEFS_NO_AOT", "1", "LC_ALL", "C"), script.toString(), "lös");
+    assertThat(outcome.exitCode()).isEqualTo(2);
+    assertThat(outcome.err()).contains("lös");
+  }
+
+  @Test
   void exitCodeOfTheVerbPassesThrough() throws Exception {
     Outcome outcome = run(Map.of("LEASEFS_NO_AOT", "1"), script.toString(), "no-such-verb");
     assertThat(outcome.exitCode()).isEqualTo(2);

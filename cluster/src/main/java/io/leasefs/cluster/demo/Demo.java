@@ -72,15 +72,22 @@ public final class Demo {
   private final ReadBack back;
   private final BiConsumer<Double, String> lines;
   private final @Nullable Path file;
-  private final long beganNanos = System.nanoTime();
+  private final long beganNanos;
 
   /**
    * A demo on this cluster.
    *
+   * @param beganNanos the beginning: before the cluster was started, where it is an own one
    * @param lines gets seconds since the beginning and what has happened
    * @param file a local file to write and read back; null: a random one
    */
-  Demo(Kind kind, DemoCluster cluster, BiConsumer<Double, String> lines, @Nullable Path file) {
+  Demo(
+      Kind kind,
+      DemoCluster cluster,
+      long beganNanos,
+      BiConsumer<Double, String> lines,
+      @Nullable Path file) {
+    this.beganNanos = beganNanos;
     this.kind = kind;
     this.cluster = cluster;
     this.client = LeaseFs.connect(LeaseFsConfig.of(cluster.masters()));

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 public final class Demos {
   private static final int NODES = 4;
 
+  private final long beganNanos = System.nanoTime();
   private final BiConsumer<Double, String> lines;
   private final @Nullable Path file;
   private final @Nullable Path evidence;
@@ -61,7 +62,7 @@ public final class Demos {
             .withJvmFlags("-XX:TieredStopAtLevel=1");
     lines.accept(0.0, "starting 1 master and " + NODES + " chunkservers in " + config.folder());
     try (MiniCluster cluster = MiniCluster.start(config)) {
-      return run(new Demo(kind, new MiniDemoCluster(cluster), lines, file));
+      return run(new Demo(kind, new MiniDemoCluster(cluster), beganNanos, lines, file));
     }
   }
 
@@ -69,7 +70,7 @@ public final class Demos {
   public Verdict onRunning(Demo.Kind kind, List<ServerAddress> masters, Optional<Path> folder)
       throws IOException, InterruptedException {
     try (RunningDemoCluster cluster = new RunningDemoCluster(masters, folder)) {
-      return run(new Demo(kind, cluster, lines, file));
+      return run(new Demo(kind, cluster, beganNanos, lines, file));
     }
   }
 

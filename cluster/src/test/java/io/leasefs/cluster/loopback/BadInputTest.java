@@ -111,6 +111,13 @@ class BadInputTest {
   }
 
   @Test
+  void nameThatCouldNotBeDecodedIsRefused() {
+    CommandLineRun undecoded = shell.run("touch", "/a\uFFFDb");
+    undecoded.mustFail(2, "not a valid path");
+    assertThat(undecoded.err()).contains("not UTF-8");
+  }
+
+  @Test
   void existingTargetIsLeftAlone() {
     shell.pipe(new byte[1], "put", "-", "/file").mustFail(4, "/file: exists already");
     shell.run("mkdir", "/file").mustFail(4, "/file: exists already");

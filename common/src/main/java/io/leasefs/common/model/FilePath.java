@@ -66,6 +66,10 @@ public record FilePath(String text) implements Comparable<FilePath> {
     if (text.contains("/" + HIDDEN_PREFIX)) {
       throw invalid(text, "names that begin with " + HIDDEN_PREFIX + " are reserved");
     }
+    // What a local name becomes that is not UTF-8: two of them would be one.
+    if (text.indexOf('\uFFFD') >= 0) {
+      throw invalid(text, "a name is not UTF-8: rename it, or set a UTF-8 locale");
+    }
     return path;
   }
 
