@@ -89,7 +89,7 @@ public final class StartupRehearsalMain {
     static Verbs at(String master) throws IOException {
       Path file = Files.createTempFile("leasefs-rehearsal", ".yaml");
       file.toFile().deleteOnExit();
-      new ContextFile(file, Optional.empty(), Map.of())
+      ContextFile.read(file)
           .with("rehearsal", new ContextFile.Context(List.of(master), "", Optional.empty()), true)
           .write();
       return new Verbs(master, file);
