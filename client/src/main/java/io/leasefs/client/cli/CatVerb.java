@@ -2,6 +2,8 @@ package io.leasefs.client.cli;
 
 import io.leasefs.client.FileReader;
 import io.leasefs.common.api.ChunkApi.ReadMode;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
 import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.Command;
@@ -36,6 +38,12 @@ final class CatVerb extends Verb {
 
   @Override
   protected int run() throws Exception {
+    if (paths.contains("-")) {
+      throw new LeaseFsException(
+          ErrorCode.INVALID_ARGUMENT,
+          "'-': cat reads files of the cluster, not standard input",
+          "standard input is read by 'leasefs put - PATH' and 'leasefs append - PATH'");
+    }
     long from = Quantities.parseSize(offset);
     long most = length.isEmpty() ? Long.MAX_VALUE : Quantities.parseSize(length);
     return each(

@@ -4,15 +4,14 @@ import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
+import java.nio.file.InvalidPathException;
 import java.util.Arrays;
-import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
  * Runs one command line. Only the class of the verb that was asked for is loaded, so that a cold
@@ -82,27 +81,37 @@ public final class Cli {
   }
 
   private int badUsage(ParameterException error, String[] arguments) {
-    CommandLine at = error.getCommandLine();
-    String where = at.getCommandSpec().qualifiedName().replaceFirst("^leasefs ?", "");
-    streams.err().println("leasefs: " + (where.isEmpty() ? "" : where + ": ") + firstLine(error));
-    List<String> hints = new ArrayList<>();
-    if (error instanceof UnmatchedArgumentException unmatched) {
-      for (String suggestion : unmatched.getSuggestions()) {
-        hints.add(at.getCommandSpec().qualifiedName() + " " + suggestion);
-      }
+    BadUsage usage = BadUsage.of(error, catalogue.names());
+    String where = error.getCommandLine().getCommandSpec().qualifiedName();
+    String verb = where.replaceFirst("^leasefs ?", "");
+    if (wantsJson(arguments)) {
+      String hint = usage.similar() ? "did you mean: " + usage.hint() : usage.hint();
+      new ErrorReport(new LeaseFsException(ErrorCode.INVALID_ARGUMENT, usage.message(), hint), verb)
+          .print(streams.err(), true);
+      return ExitCode.USAGE;
     }
+    streams.err().println("leasefs: " + (verb.isEmpty() ? "" : verb + ": ") + usage.message());
     streams
         .err()
-        .println(
-            hints.isEmpty()
-                ? "hint: see '" + at.getCommandSpec().qualifiedName() + " --help'"
-                : "Did you mean: " + String.join(" or ", hints) + "?");
+        .println(usage.similar() ? "Did you mean: " + usage.hint() + "?" : "hint: " + usage.hint());
     return ExitCode.USAGE;
   }
 
-  private static String firstLine(Exception error) {
-    String message = String.valueOf(error.getMessage());
-    return message.lines().findFirst().orElse(message);
+  /** The command line could not be read, so that it is looked at word by word. */
+  private boolean wantsJson(String[] arguments) {
+    String wanted = streams.environment().getOrDefault("LEASEFS_OUTPUT", "");
+    for (int i = 0; i < arguments.length; i++) {
+      if (arguments[i].equals("--json")) {
+        return true;
+      }
+      if (arguments[i].startsWith("--output=")) {
+        wanted = arguments[i].substring("--output=".length());
+      } else if ((arguments[i].equals("-o") || arguments[i].equals("--output"))
+          && i + 1 < arguments.length) {
+        wanted = arguments[i + 1];
+      }
+    }
+    return wanted.toLowerCase(Locale.ROOT).startsWith("json");
   }
 
   private int failed(Exception thrown, String qualifiedName, CommandLine.ParseResult parsed) {
@@ -116,7 +125,7 @@ public final class Cli {
     }
     String verb = qualifiedName.replaceFirst("^leasefs ?", "");
     RootCommand root = (RootCommand) parsed.commandSpec().root().userObject();
-    boolean json = root.options.json || root.options.output == OutputFormat.JSON;
+    boolean json = wantsJson(parsed.originalArgs().toArray(String[]::new));
     if (root.options.trace) {
       error.printStackTrace(streams.err());
     }
@@ -135,6 +144,13 @@ public final class Cli {
     }
     if (error instanceof java.io.IOException local) {
       return LocalFailure.of(local);
+    }
+    if (error instanceof InvalidPathException invalid) {
+      return new LeaseFsException(
+          ErrorCode.INVALID_ARGUMENT,
+          "'" + invalid.getInput().replace("\0", "\\0") + "' is no path of a local file",
+          "check the name",
+          error);
     }
     return new LeaseFsException(
         ErrorCode.INTERNAL,

@@ -21,7 +21,9 @@ final class EventsVerb extends Verb {
   private static final int PAGE = 500;
   private static final long FOLLOW_NANOS = 10_000_000_000L;
 
-  @Option(names = "-f", description = "Go on as they happen.")
+  @Option(
+      names = {"-f", "--follow"},
+      description = "Go on as they happen.")
   private boolean follow;
 
   @Option(names = "--since", paramLabel = "AGO", description = "Only those younger than this.")

@@ -1,6 +1,8 @@
 package io.leasefs.client.cli;
 
 import io.leasefs.client.FileReader;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
 import java.io.OutputStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -28,6 +30,10 @@ final class HeadVerb extends Verb {
 
   @Override
   protected int run() throws Exception {
+    if (lines < 0) {
+      throw new LeaseFsException(
+          ErrorCode.INVALID_ARGUMENT, "-n: " + lines + " is below 0", "say how many lines");
+    }
     try (FileReader reader = client().open(path)) {
       OutputStream out = out().stream();
       if (bytes != null) {

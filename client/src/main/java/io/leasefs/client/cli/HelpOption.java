@@ -1,11 +1,17 @@
 package io.leasefs.client.cli;
 
-import picocli.CommandLine.Command;
-import picocli.CommandLine.Option;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
 
-/** {@code --help}; {@code -h} is kept for human-readable sizes. */
-@Command
+/** {@code --help}, and {@code -h} where that does not mean human-readable sizes. */
 final class HelpOption {
-  @Option(names = "--help", usageHelp = true, description = "Show this page.")
-  boolean help;
+  private HelpOption() {}
+
+  static void addTo(CommandSpec spec) {
+    OptionSpec.Builder option =
+        spec.findOption("-h") == null
+            ? OptionSpec.builder("-h", "--help")
+            : OptionSpec.builder("--help");
+    spec.addOption(option.usageHelp(true).description("Show this page.").build());
+  }
 }

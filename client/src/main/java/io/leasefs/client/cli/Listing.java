@@ -86,7 +86,7 @@ public final class Listing {
         line.append("  ");
       }
       String pad = " ".repeat(widths[c] - cells[c].length());
-      line.append(header.startsWith(">") ? pad + cells[c] : cells[c] + pad);
+      line.append(header.replace("+", "").startsWith(">") ? pad + cells[c] : cells[c] + pad);
     }
     return line.toString().stripTrailing();
   }

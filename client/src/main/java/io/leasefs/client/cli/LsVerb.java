@@ -30,6 +30,13 @@ final class LsVerb extends Verb {
   @Option(names = "-R", description = "Everything below, too.")
   private boolean recursive;
 
+  @Option(names = "-l", description = "More of each, as -o wide.")
+  private boolean wide;
+
+  @Option(names = "-a", description = "For those used to it: all names are always listed.")
+  @SuppressWarnings("UnusedVariable") // hands type it
+  private boolean all;
+
   @Option(names = "-t", description = "Newest first.")
   private boolean byTime;
 
@@ -44,7 +51,8 @@ final class LsVerb extends Verb {
 
   @Override
   protected int run() throws Exception {
-    Listing listing = out().listing("", ">", "", ">", "", "").withoutHeader();
+    Listing listing =
+        (wide ? out().wide() : out()).listing("", ">", "", ">", "", "+>", "+", "").withoutHeader();
     int exit =
         each(
             paths,
@@ -102,6 +110,8 @@ final class LsVerb extends Verb {
         status.openWriters() > 0 ? "open" : "",
         FileRows.size(status, human),
         Quantities.minute(status.modifiedMillis()),
+        status.chunkCount() + (status.folder() ? " entries" : " chunks"),
+        status.id().toString(),
         status.path().text());
   }
 }

@@ -23,6 +23,11 @@ public final class Output {
     return format;
   }
 
+  /** The same with more columns where it is a table. */
+  Output wide() {
+    return new Output(out, format == OutputFormat.TABLE ? OutputFormat.WIDE : format, colour);
+  }
+
   /** True where the answer is read by a program. */
   public boolean isJson() {
     return format == OutputFormat.JSON || format == OutputFormat.JSONL;

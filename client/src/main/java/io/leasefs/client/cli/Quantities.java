@@ -15,6 +15,9 @@ public final class Quantities {
   private static final DateTimeFormatter MILLIS =
       DateTimeFormatter.ofPattern("HH:mm:ss.SSS", Locale.ROOT).withZone(ZoneOffset.UTC);
 
+  /** A hundred years: sums with it do not overflow. */
+  private static final double LONGEST = 100 * 365 * 86_400e9;
+
   private Quantities() {}
 
   /** {@code 64.0 MiB}. */
@@ -82,7 +85,7 @@ public final class Quantities {
         };
     try {
       if (unit > 0 && split > 0) {
-        return (long) (Double.parseDouble(trimmed.substring(0, split)) * unit);
+        return (long) Math.min(LONGEST, Double.parseDouble(trimmed.substring(0, split)) * unit);
       }
     } catch (NumberFormatException e) {
       // falls through to the one error below

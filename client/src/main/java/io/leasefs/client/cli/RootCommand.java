@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** The command without a verb: it holds what all verbs share. */
@@ -21,6 +22,9 @@ import picocli.CommandLine.Spec;
       "  leasefs demo failover            # a primary is killed, nothing is lost"
     })
 final class RootCommand implements Runnable {
+  @Option(names = "--version", description = "Show the version of this program.")
+  private boolean version;
+
   @Mixin GlobalOptions options = new GlobalOptions();
   @Spec @Nullable CommandSpec spec;
 
@@ -33,6 +37,10 @@ final class RootCommand implements Runnable {
   @Override
   public void run() {
     CommandSpec here = java.util.Objects.requireNonNull(spec);
+    if (version) {
+      here.commandLine().getOut().println(VersionVerb.line());
+      return;
+    }
     here.commandLine().usage(here.commandLine().getOut());
   }
 }

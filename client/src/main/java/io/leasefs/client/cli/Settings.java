@@ -6,10 +6,13 @@ import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ServerAddress;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.Function;
 
 /**
  * The settings of one run: flag, then variable, then context, then default; each with its source.
@@ -43,7 +46,7 @@ public final class Settings {
     if (flag != null) {
       return new Sourced(flag, "flag");
     }
-    String variable = "LEASEFS_" + key.toUpperCase(java.util.Locale.ROOT);
+    String variable = "LEASEFS_" + key.toUpperCase(Locale.ROOT);
     String set = environment.get(variable);
     if (set != null && !set.isEmpty()) {
       return new Sourced(set, variable);
@@ -130,11 +133,40 @@ public final class Settings {
   }
 
   long timeoutNanos() {
-    return Quantities.parseDuration(value(TIMEOUT).text());
+    return read(TIMEOUT, Quantities::parseDuration);
   }
 
   long deadlineNanos() {
-    return Quantities.parseDuration(value(DEADLINE).text());
+    return read(DEADLINE, Quantities::parseDuration);
+  }
+
+  OutputFormat output() {
+    return read(OUTPUT, Settings::format);
+  }
+
+  private static OutputFormat format(String text) {
+    List<String> names = new ArrayList<>();
+    for (OutputFormat format : OutputFormat.values()) {
+      if (format.name().equalsIgnoreCase(text)) {
+        return format;
+      }
+      names.add(format.name().toLowerCase(Locale.ROOT));
+    }
+    throw new LeaseFsException(
+        ErrorCode.INVALID_ARGUMENT,
+        "no such format: '" + text + "'",
+        "one of: " + String.join(", ", names));
+  }
+
+  /** The value as it is meant; a wrong one is told with where it came from. */
+  private <T> T read(String key, Function<String, T> reader) {
+    Sourced value = value(key);
+    try {
+      return reader.apply(value.text());
+    } catch (LeaseFsException e) {
+      String source = value.source().equals("flag") ? "--" + key : value.source();
+      throw e.saying(source + ": " + e.getMessage());
+    }
   }
 
   /** Addresses of the masters. */
@@ -154,7 +186,10 @@ public final class Settings {
           "no master is known",
           "start a cluster with 'leasefs mini', or pass -m HOST:PORT, or set LEASEFS_MASTER");
     }
-    return List.of(text.split(",")).stream().map(String::trim).map(ServerAddress::parse).toList();
+    return read(
+        MASTER,
+        all ->
+            List.of(all.split(",")).stream().map(String::trim).map(ServerAddress::parse).toList());
   }
 
   LeaseFs connect(Consumer<String> note) {

@@ -1,6 +1,8 @@
 package io.leasefs.client.cli;
 
 import io.leasefs.client.FileReader;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -24,7 +26,9 @@ final class TailVerb extends Verb {
   @Option(names = "-c", paramLabel = "N", description = "Bytes instead of lines.")
   private @Nullable String bytes;
 
-  @Option(names = "-f", description = "Go on as it grows.")
+  @Option(
+      names = {"-f", "--follow"},
+      description = "Go on as it grows.")
   private boolean follow;
 
   @Parameters(paramLabel = "PATH", description = "A file.")
@@ -32,6 +36,10 @@ final class TailVerb extends Verb {
 
   @Override
   protected int run() throws Exception {
+    if (lines < 0) {
+      throw new LeaseFsException(
+          ErrorCode.INVALID_ARGUMENT, "-n: " + lines + " is below 0", "say how many lines");
+    }
     long at;
     try (FileReader reader = client().open(path)) {
       long start =

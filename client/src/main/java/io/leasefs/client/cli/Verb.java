@@ -9,7 +9,6 @@ import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.ServerAddress;
 import java.io.IOException;
 import java.util.List;
-import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -28,13 +27,16 @@ public abstract class Verb implements Callable<Integer> {
 
   private @Nullable Output output;
   private @Nullable LeaseFs client;
+  private long timeoutNanos;
 
   /** Does the work; the answer is the exit code. */
   protected abstract int run() throws Exception;
 
   @Override
   public final Integer call() throws Exception {
-    try {
+    try { // wrong settings are told before anything is done
+      output = new Output(streams().out(), format(), colour());
+      timeoutNanos = settings().timeoutNanos();
       long deadline = settings().deadlineNanos();
       return deadline == 0 ? run() : runWithin(deadline);
     } catch (LeaseFsException e) {
@@ -107,14 +109,13 @@ public abstract class Verb implements Callable<Integer> {
 
   /** Standard output in the wanted format. */
   public Output out() {
-    if (output == null) {
-      boolean colour =
-          streams().outIsTerminal()
-              && !options().noColor
-              && !streams().environment().containsKey("NO_COLOR");
-      output = new Output(streams().out(), format(), colour);
-    }
-    return output;
+    return Objects.requireNonNull(output);
+  }
+
+  private boolean colour() {
+    return streams().outIsTerminal()
+        && !options().noColor
+        && !streams().environment().containsKey("NO_COLOR");
   }
 
   private OutputFormat format() {
@@ -124,7 +125,7 @@ public abstract class Verb implements Callable<Integer> {
     if (options().output != null) {
       return options().output;
     }
-    return OutputFormat.valueOf(settings().value(Settings.OUTPUT).text().toUpperCase(Locale.ROOT));
+    return settings().output();
   }
 
   /** Where each setting comes from. */
@@ -134,7 +135,7 @@ public abstract class Verb implements Callable<Integer> {
 
   /** The longest wait without progress, nanoseconds; 0 = none. */
   protected long timeoutNanos() {
-    return settings().timeoutNanos();
+    return timeoutNanos;
   }
 
   /** True where the user wants no summaries. */

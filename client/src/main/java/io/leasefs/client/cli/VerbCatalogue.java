@@ -103,7 +103,7 @@ public final class VerbCatalogue {
       tree.addSubcommand("help", help);
       sections(tree);
     }
-    tree.getCommandSpec().addMixin("help", CommandSpec.forAnnotatedObject(new HelpOption()));
+    HelpOption.addTo(tree.getCommandSpec());
     exitCodes(tree.getCommandSpec().usageMessage());
     return tree;
   }
@@ -111,7 +111,7 @@ public final class VerbCatalogue {
   /** What all pages of help share. */
   private static void dress(CommandSpec spec, String name) {
     spec.name(name);
-    spec.addMixin("help", CommandSpec.forAnnotatedObject(new HelpOption()));
+    HelpOption.addTo(spec);
     UsageMessageSpec usage = spec.usageMessage();
     usage.sortOptions(false);
     exitCodes(usage);

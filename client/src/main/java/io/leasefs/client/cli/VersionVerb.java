@@ -33,14 +33,16 @@ final class VersionVerb extends Verb {
     return properties.getProperty("version", "unknown");
   }
 
+  /** This build in a line. */
+  static String line() {
+    return "leasefs " + version() + " (Java " + Runtime.version() + ")";
+  }
+
   @Override
   protected int run() {
     String ours = version();
     if (!checkCluster) {
-      out()
-          .answer(
-              Json.object("version", ours, "java", Runtime.version().toString()),
-              "leasefs " + ours + " (Java " + Runtime.version() + ")");
+      out().answer(Json.object("version", ours, "java", Runtime.version().toString()), line());
       return ExitCode.DONE;
     }
     String theirs = client().greeting().version();

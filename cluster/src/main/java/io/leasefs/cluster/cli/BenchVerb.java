@@ -62,7 +62,11 @@ public final class BenchVerb extends Verb {
       description = "Small and empty files. Default: 10000.")
   private int files = 10_000;
 
-  @Option(names = "--replication", defaultValue = "0", description = "Copies.")
+  @Option(
+      names = "--replication",
+      paramLabel = "N",
+      defaultValue = "0",
+      description = "Copies. Default: the cluster's.")
   private int replication;
 
   @Option(names = "--warm-up", description = "Run each once before, not counted.")
@@ -84,6 +88,21 @@ public final class BenchVerb extends Verb {
 
   @Override
   protected int run() throws Exception {
+    for (String workload : workloads) {
+      if (!workload.equals(TTL) && !Bench.ALL.contains(workload)) {
+        throw new LeaseFsException(
+            ErrorCode.INVALID_ARGUMENT,
+            "no workload named '" + workload + "'",
+            "one of: " + String.join(" ", Bench.ALL) + " " + TTL);
+      }
+    }
+    atLeastOne("--operations", operations);
+    atLeastOne("--files", files);
+    atLeastOne("--size in MiB", Quantities.parseSize(size) >> 20);
+    if (replication < 0 || replication > 16) {
+      throw new LeaseFsException(
+          ErrorCode.INVALID_ARGUMENT, "--replication: 1 to 16, not " + replication);
+    }
     if (workloads.contains(TTL)) {
       return ttlTable();
     }
@@ -97,19 +116,29 @@ public final class BenchVerb extends Verb {
     }
   }
 
+  private static void atLeastOne(String option, long value) {
+    if (value < 1 || value > Integer.MAX_VALUE) {
+      throw new LeaseFsException(
+          ErrorCode.INVALID_ARGUMENT,
+          option + ": " + value + " cannot be",
+          "say how many, at least 1");
+    }
+  }
+
   private int ttlTable() throws IOException, InterruptedException {
     if (workloads.size() > 1) {
       throw new LeaseFsException(
           ErrorCode.INVALID_ARGUMENT, "'ttl' goes with no other workload", "run it alone");
     }
+    List<Long> times = ttls.stream().map(ttl -> LeaseTimes.parse("--ttls", ttl)).toList();
     TtlTable table = new TtlTable(this::note);
     if (!out().isJson()) {
       TtlTable.heading().forEach(line -> out().line(line));
       out().flush();
     }
     boolean passed = true;
-    for (String ttl : ttls) {
-      TtlTable.Row row = table.row(Quantities.parseDuration(ttl));
+    for (long ttl : times) {
+      TtlTable.Row row = table.row(ttl);
       out().event(row.json(), row.markdown());
       passed &= row.failover().passed();
     }

@@ -2,7 +2,6 @@ package io.leasefs.cluster.cli;
 
 import io.leasefs.client.cli.ExitCode;
 import io.leasefs.client.cli.Json;
-import io.leasefs.client.cli.Quantities;
 import io.leasefs.client.cli.Verb;
 import io.leasefs.client.cli.VerbGroup;
 import io.leasefs.cluster.demo.Demo;
@@ -71,6 +70,7 @@ public final class DemoVerb extends VerbGroup {
 
     @Override
     protected int run() throws Exception {
+      long ttlNanos = LeaseTimes.parse("--ttl", ttl);
       boolean passed = true;
       for (Demo.Kind kind : kinds()) {
         Demos demos =
@@ -91,7 +91,7 @@ public final class DemoVerb extends VerbGroup {
         Verdict verdict =
             here
                 ? demos.onRunning(kind, settings().masters(), settings().miniFolder().map(Path::of))
-                : demos.onOwn(kind, Quantities.parseDuration(ttl));
+                : demos.onOwn(kind, ttlNanos);
         print(this, kind.name().toLowerCase(Locale.ROOT), verdict);
         passed &= verdict.passed();
       }

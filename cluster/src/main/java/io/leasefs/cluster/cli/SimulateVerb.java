@@ -76,6 +76,12 @@ public final class SimulateVerb extends Verb {
       first = Long.parseLong(range.group(1));
       last = Long.parseLong(range.group(2));
     }
+    if (last < first) {
+      throw new LeaseFsException(
+          ErrorCode.INVALID_ARGUMENT,
+          "--seeds " + seeds + " holds no seed",
+          "write the smaller number first: --seeds " + last + ".." + first);
+    }
     if (jobs < 1) {
       throw new LeaseFsException(ErrorCode.INVALID_ARGUMENT, "--jobs " + jobs + " is below 1");
     }

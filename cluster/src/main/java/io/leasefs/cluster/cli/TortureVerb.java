@@ -34,6 +34,8 @@ import picocli.CommandLine.Parameters;
       "  leasefs torture 10m --seed 7 --faults kill,cut --ttl 2s"
     })
 public final class TortureVerb extends Verb {
+  private static final long LEAST_NANOS = 1_000_000_000L;
+
   @Parameters(paramLabel = "DURATION", description = "How long harm is done.")
   private String duration = "2m";
 
@@ -70,10 +72,17 @@ public final class TortureVerb extends Verb {
             "known: " + String.join(", ", Torture.faults()));
       }
     }
+    long harmNanos = Quantities.parseDuration(duration);
+    if (harmNanos < LEAST_NANOS) {
+      throw new LeaseFsException(
+          ErrorCode.INVALID_ARGUMENT,
+          "DURATION: " + duration + " is too short for any harm",
+          "say at least 1s, such as 2m");
+    }
     Torture torture =
         new Torture(
-            Quantities.parseDuration(duration),
-            Quantities.parseDuration(ttl),
+            harmNanos,
+            LeaseTimes.parse("--ttl", ttl),
             seed,
             chosen,
             (seconds, line) -> {

@@ -143,6 +143,83 @@ class BadInputTest {
     shell.run("wait", "--for", "luck").mustFail(2, "not a condition: 'luck'");
   }
 
+  /** Fails unless it is told so, in words that a user of the command line knows. */
+  private static void mustBeTold(CommandLineRun run, String... parts) {
+    assertThat(run.mustBe(2).out()).isEmpty();
+    assertThat(run.err())
+        .contains(parts)
+        .doesNotContain("a bug", "index", "positional", "Exception", "is not an int");
+    assertThat(run.err().lines()).hasSize(2);
+  }
+
+  @Test
+  void wrongUsageIsToldInPlainWords() {
+    mustBeTold(shell.run("put", "x"), "at least 2 are needed of PATH (SRC... DST");
+    mustBeTold(shell.run("cat"), "cat: PATH is missing");
+    mustBeTold(shell.run("mkdir", "--nonsense", "/x"), "no such option: --nonsense");
+    mustBeTold(shell.run("stat", "--frmat", "x", "/"), "Did you mean: leasefs stat --format?");
+    mustBeTold(shell.run("setrep", "many", "/file"), "N: 'many' is not a whole number");
+    mustBeTold(shell.run("-o", "zip", "ls"), "--output: 'zip' is none of: table, wide, json");
+    mustBeTold(shell.run("ls", "--timeout"), "--timeout: its DURATION is missing");
+    mustBeTold(shell.run("wait"), "--for WHAT is needed");
+    mustBeTold(shell.run("test", "/file"), "one of these is needed: -e, -f, -d, -s, -z");
+    mustBeTold(shell.run("test", "-e", "-d", "/file"), "only one of these can be given");
+    mustBeTold(shell.run("test", "-e", "/file", "/more"), "'/more' is one word too many");
+    mustBeTold(shell.run("help", "nosuch"), "no such verb: nosuch", "hint: see 'leasefs help'");
+    mustBeTold(shell.run("banana"), "no such verb: banana", "hint: see 'leasefs help'");
+    mustBeTold(shell.run("lease", "help"), "Did you mean: leasefs lease --help?");
+    mustBeTold(shell.run("ls", ""), "'': not a valid path", "paths begin with '/'");
+    mustBeTold(shell.run("cat", "-"), "not standard input", "leasefs put - PATH");
+    mustBeTold(shell.run("head", "-n", "-1", "/file"), "-n: -1 is below 0");
+    mustBeTold(shell.run("put", "/a\0b", "/x"), "'/a\\0b' is no path of a local file");
+    mustBeTold(shell.run("chunk", "get", "0xffffffffffffffff"), "not a chunk handle");
+    mustBeTold(shell.run("fault", "freeze", "cs1", "1s"), "not confirmed", "hint: add --yes");
+    CommandLineRun json = shell.run("ls", "--json", "--nonsense").mustBe(2);
+    assertThat(json.err())
+        .startsWith("{\"error\":{\"code\":\"INVALID_ARGUMENT\",\"exit\":2,\"command\":\"ls\",");
+  }
+
+  @Test
+  void variableThatCannotBeReadIsNamed() {
+    Map<String, String> wrong =
+        Map.of("LEASEFS_OUTPUT", "zip", "LEASEFS_TIMEOUT", "soon", "LEASEFS_DEADLINE", "never");
+    wrong.forEach(
+        (name, value) ->
+            new Shell(
+                    Map.of(
+                        "HOME",
+                        local.toString(),
+                        "LEASEFS_MASTER",
+                        cluster.masterAddress().toString(),
+                        name,
+                        value))
+                .run("ls", "/")
+                .mustFail(2, name, "'" + value + "'"));
+    new Shell(Map.of("HOME", local.toString(), "LEASEFS_MASTER", "nonsense"))
+        .run("ls", "/")
+        .mustFail(2, "LEASEFS_MASTER: not an address: 'nonsense'");
+  }
+
+  @Test
+  void toolsRefuseWhatCannotBeBeforeTheyBegin() {
+    mustBeTold(shell.run("simulate", "--seeds", "5..1"), "--seeds 5..1", "--seeds 1..5");
+    mustBeTold(shell.run("torture", "0s"), "0s is too short");
+    mustBeTold(shell.run("torture", "1s", "--ttl", "0"), "--ttl: a lease time of 0");
+    mustBeTold(shell.run("demo", "pause", "--ttl", "1ms"), "--ttl: a lease time of 1ms");
+    mustBeTold(shell.run("bench", "banana"), "no workload named 'banana'", " m1 ttl");
+    mustBeTold(shell.run("bench", "--files", "-1", "s1"), "--files: -1");
+  }
+
+  @Test
+  void usualFlagsAreUnderstood() {
+    assertThat(shell.run("-h").mustBe(0).out()).isEqualTo(shell.run("help").mustBe(0).out());
+    assertThat(shell.run("put", "-h").mustBe(0).out()).startsWith("Usage: leasefs put");
+    assertThat(shell.run("--version").mustBe(0).out())
+        .isEqualTo(shell.run("version").mustBe(0).out());
+    assertThat(shell.run("ls", "-la", "/").mustBe(0).out()).contains("/file");
+    assertThat(shell.run("ls", "-h", "/").mustBe(0).out()).contains(" B ");
+  }
+
   // ---------------------------------------------------------------- contents
 
   @Test

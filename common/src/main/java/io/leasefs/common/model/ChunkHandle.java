@@ -17,7 +17,7 @@ public record ChunkHandle(long value) implements Comparable<ChunkHandle> {
       if (text.startsWith("0x")) {
         return new ChunkHandle(Long.parseUnsignedLong(text.substring(2), 16));
       }
-    } catch (NumberFormatException e) {
+    } catch (IllegalArgumentException e) {
       // falls through to the one error below
     }
     throw new LeaseFsException(

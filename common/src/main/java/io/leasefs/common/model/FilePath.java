@@ -24,7 +24,7 @@ public record FilePath(String text) implements Comparable<FilePath> {
 
   public FilePath {
     if (!text.startsWith("/")) {
-      throw invalid(text, "a path starts with '/'");
+      throw invalid(text.isEmpty() ? "''" : text, "paths begin with '/'");
     }
     if (text.length() > 1) {
       if (text.getBytes(StandardCharsets.UTF_8).length > MAX_PATH_BYTES) {
