@@ -180,19 +180,7 @@ public final class Demo {
   }
 
   private Facts facts(String chunk, String victim, long hit, LeaseTerms terms) {
-    long leaseGap = terms.grantorValidityNanos() + 2 * terms.heartbeatNanos();
-    long gap =
-        switch (kind) {
-          case FAILOVER, PAUSE, PARTITION_MASTER -> leaseGap;
-          case PARTITION_PEERS -> leaseGap;
-          case DRAIN, SECONDARY_KILLED -> 200 * MILLION;
-          case SECONDARY_FROZEN -> 2 * SECOND;
-        };
-    boolean newPrimary =
-        switch (kind) {
-          case FAILOVER, PAUSE, PARTITION_MASTER, DRAIN -> true;
-          case PARTITION_PEERS, SECONDARY_KILLED, SECONDARY_FROZEN -> false;
-        };
+    Bounds bounds = Bounds.of(kind, terms);
     return new Facts(
         kind.name().toLowerCase(Locale.ROOT),
         chunk,
@@ -201,9 +189,9 @@ public final class Demo {
         terms.ttlNanos(),
         terms.heartbeatNanos(),
         terms.grantorValidityNanos(),
-        gap,
-        gap,
-        newPrimary);
+        bounds.gapNanos(),
+        bounds.gapNanos(),
+        bounds.newPrimary());
   }
 
   /** Only what a demo has left there: the cluster may be in use. */

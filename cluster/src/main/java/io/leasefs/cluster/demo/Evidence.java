@@ -1,5 +1,7 @@
 package io.leasefs.cluster.demo;
 
+import static java.util.Objects.requireNonNull;
+
 import io.leasefs.common.model.ClusterEvent;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -39,7 +41,8 @@ public record Evidence(
    * @param ttlNanos T
    * @param heartbeatNanos h
    * @param grantorNanos T_G
-   * @param gapLimitNanos longest time without an acknowledgement in the chunk
+   * @param gapLimitNanos longest time without an acknowledgement in the chunk, for people: the
+   *     verdict has {@link Bounds} of its own
    * @param appendGapLimitNanos longest time without an acknowledged append in the other file
    * @param newPrimary true where another primary of this chunk is expected
    */
@@ -53,7 +56,16 @@ public record Evidence(
       long grantorNanos,
       long gapLimitNanos,
       long appendGapLimitNanos,
-      boolean newPrimary) {}
+      boolean newPrimary) {
+    public Facts {
+      requireNonNull(demo, "demo");
+      requireNonNull(chunk, "chunk");
+      requireNonNull(victim, "victim");
+      if (hitAtNanos <= 0) {
+        throw new IllegalArgumentException("hitAtNanos is " + hitAtNanos);
+      }
+    }
+  }
 
   /**
    * A record that a client was told is safe.
@@ -66,16 +78,35 @@ public record Evidence(
    * @param atNanos when the client was told
    */
   public record Acknowledged(
-      String file, int client, long number, String chunk, long version, long atNanos) {}
+      String file, int client, long number, String chunk, long version, long atNanos) {
+    public Acknowledged {
+      requireNonNull(file, "file");
+      requireNonNull(chunk, "chunk");
+    }
+  }
 
   /** A record that was definitely not applied. */
-  public record Refused(String file, int client, long number) {}
+  public record Refused(String file, int client, long number) {
+    public Refused {
+      requireNonNull(file, "file");
+    }
+  }
 
   /** A record found in a file. */
-  public record Found(String file, int client, long number, long offset) {}
+  public record Found(String file, int client, long number, long offset) {
+    public Found {
+      requireNonNull(file, "file");
+    }
+  }
 
   /** One replica as found on its disk after the end. */
-  public record Copy(String chunk, String server, long lengthBytes, String checksum) {}
+  public record Copy(String chunk, String server, long lengthBytes, String checksum) {
+    public Copy {
+      requireNonNull(chunk, "chunk");
+      requireNonNull(server, "server");
+      requireNonNull(checksum, "checksum");
+    }
+  }
 
   public Evidence {
     acknowledged = List.copyOf(acknowledged);

@@ -1,8 +1,9 @@
 package io.leasefs.cluster.demo;
 
+import static java.util.Objects.requireNonNull;
+
 import com.google.gson.Gson;
 import com.google.gson.JsonObject;
-import com.google.gson.JsonSyntaxException;
 import io.leasefs.cluster.demo.Evidence.Acknowledged;
 import io.leasefs.cluster.demo.Evidence.Copy;
 import io.leasefs.cluster.demo.Evidence.Facts;
@@ -17,6 +18,7 @@ import io.leasefs.common.model.ServerId;
 import io.leasefs.server.events.EventLines;
 import java.io.BufferedWriter;
 import java.io.IOException;
+import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -62,38 +64,62 @@ final class EvidenceFolder {
     }
   }
 
+  /**
+   * Reads all of it.
+   *
+   * @throws LeaseFsException where a file is missing, or a line is not what it should be
+   */
   Evidence read() throws IOException {
+    List<Facts> facts = parse("facts.json", text -> of(text, Facts.class));
+    if (facts.size() != 1) {
+      throw unreadable(folder.resolve("facts.json"), 1, facts.size() + " lines, not one");
+    }
+    try {
+      Bounds _ = Bounds.of(facts.getFirst());
+    } catch (IllegalArgumentException e) {
+      throw unreadable(folder.resolve("facts.json"), 1, String.valueOf(e.getMessage()));
+    }
     return new Evidence(
-        parse("facts.json", Facts.class).get(0),
-        parse("acknowledged.jsonl", Acknowledged.class),
-        parse("refused.jsonl", Refused.class),
-        parse("found.jsonl", Found.class),
-        parse("copies.jsonl", Copy.class),
-        readEvents(folder.resolve("events.jsonl")));
+        facts.getFirst(),
+        parse("acknowledged.jsonl", text -> of(text, Acknowledged.class)),
+        parse("refused.jsonl", text -> of(text, Refused.class)),
+        parse("found.jsonl", text -> of(text, Found.class)),
+        parse("copies.jsonl", text -> of(text, Copy.class)),
+        parse("events.jsonl", text -> event(of(text, JsonObject.class))));
   }
 
-  private <T> List<T> parse(String name, Class<T> type) throws IOException {
+  private static <T> T of(String text, Class<T> type) {
+    return requireNonNull(GSON.fromJson(text, type), "an empty line");
+  }
+
+  private <T> List<T> parse(String name, Function<String, T> fromJson) throws IOException {
     Path file = folder.resolve(name);
-    List<T> values = new ArrayList<>();
-    int number = 0;
+    List<String> lines;
     try {
-      for (String line : Files.readAllLines(file)) {
-        number++;
-        values.add(GSON.fromJson(line, type));
-      }
+      lines = Files.readAllLines(file);
     } catch (NoSuchFileException e) {
       throw new LeaseFsException(
           ErrorCode.NOT_FOUND,
           folder + ": no " + name + ", so this is not the evidence of a demo",
           "make it with 'leasefs demo failover --evidence " + folder + "'");
-    } catch (JsonSyntaxException e) {
-      throw new LeaseFsException(
-          ErrorCode.INVALID_ARGUMENT, file + ":" + number + ": cannot be read: " + e.getMessage());
+    } catch (CharacterCodingException e) {
+      throw unreadable(file, 1, "not UTF-8 text");
     }
-    if (values.isEmpty() && name.endsWith(".json")) {
-      throw new LeaseFsException(ErrorCode.INVALID_ARGUMENT, file + ": empty");
+    List<T> values = new ArrayList<>();
+    for (String line : lines) {
+      try {
+        values.add(fromJson.apply(line));
+      } catch (RuntimeException e) { // of the reader of JSON, or of a constructor that checks
+        Throwable cause = e.getCause() == null ? e : e.getCause();
+        throw unreadable(file, values.size() + 1, String.valueOf(cause.getMessage()));
+      }
     }
     return values;
+  }
+
+  private static LeaseFsException unreadable(Path file, int line, String why) {
+    return new LeaseFsException(
+        ErrorCode.INVALID_ARGUMENT, file + ":" + line + ": cannot be read: " + why);
   }
 
   /** Events of one server's {@code events.jsonl}; a torn last line is left out. */

@@ -17,9 +17,12 @@ import java.util.TreeSet;
  *
  * @param lost acknowledged, and not in the file
  * @param doubled more than once in the file, or refused and in the file
- * @param outOfOrder of one client, in the file before one that it was acknowledged after
+ * @param outOfOrder of one client, in the file before one that it was acknowledged after; or at an
+ *     offset that is not above the one before
+ * @param strange no whole record, or one that nobody can have sent: each client sends one when the
+ *     one before it is answered
  */
-record RecordCheck(long lost, long doubled, long outOfOrder) {
+record RecordCheck(long lost, long doubled, long outOfOrder, long strange) {
   private record Name(String file, int client, long number) {}
 
   static RecordCheck of(
@@ -27,15 +30,18 @@ record RecordCheck(long lost, long doubled, long outOfOrder) {
     Map<Name, Integer> times = new HashMap<>();
     long outOfOrder = 0;
     Map<String, Long> newest = new HashMap<>();
+    Map<String, Long> ends = new HashMap<>();
     for (Found found : foundInOrder) {
       times.merge(new Name(found.file(), found.client(), found.number()), 1, Integer::sum);
       String stream = found.file() + "#" + found.client();
       long before = newest.getOrDefault(stream, 0L);
-      if (found.number() < before) {
+      newest.put(stream, Math.max(before, found.number()));
+      Long end = ends.put(found.file(), found.offset());
+      if (found.number() < before || (end != null && found.offset() <= end)) {
         outOfOrder++;
       }
-      newest.put(stream, Math.max(before, found.number()));
     }
+    long strange = strange(acknowledged, refused, foundInOrder);
     long lost = 0;
     for (Acknowledged record : acknowledged) {
       if (!times.containsKey(new Name(record.file(), record.client(), record.number()))) {
@@ -48,7 +54,38 @@ record RecordCheck(long lost, long doubled, long outOfOrder) {
         doubled++;
       }
     }
-    return new RecordCheck(lost, doubled, outOfOrder);
+    return new RecordCheck(lost, doubled, outOfOrder, strange);
+  }
+
+  private static long strange(
+      List<Acknowledged> acknowledged, List<Refused> refused, List<Found> all) {
+    Map<String, Long> answered = new HashMap<>();
+    for (Acknowledged record : acknowledged) {
+      answered.merge(record.file() + "#" + record.client(), record.number(), Math::max);
+    }
+    for (Refused record : refused) {
+      answered.merge(record.file() + "#" + record.client(), record.number(), Math::max);
+    }
+    return all.stream()
+        .filter(
+            found ->
+                found.client() < 0
+                    || found.number()
+                        > answered.getOrDefault(found.file() + "#" + found.client(), 0L) + 1)
+        .count();
+  }
+
+  /** Chunks of acknowledged records of which fewer than two replicas were compared. */
+  static List<String> uncompared(List<Acknowledged> acknowledged, List<Copy> copies) {
+    Map<String, Set<String>> servers = new TreeMap<>();
+    acknowledged.forEach(record -> servers.computeIfAbsent(record.chunk(), c -> new TreeSet<>()));
+    for (Copy copy : copies) {
+      servers.computeIfAbsent(copy.chunk(), c -> new TreeSet<>()).add(copy.server());
+    }
+    return servers.entrySet().stream()
+        .filter(entry -> entry.getValue().size() < 2)
+        .map(Map.Entry::getKey)
+        .toList();
   }
 
   /** Chunks whose replicas are not the same. */

@@ -19,6 +19,7 @@ import java.util.TreeMap;
  *     its newest renewal, or earlier where it recorded that it stopped
  * @param masterEndNanos when the master recorded that the promise was over; empty: it was not
  * @param released true where the holder gave the lease back before its end
+ * @param held true where the holder itself recorded that it had it: an answer may be lost
  */
 public record Tenure(
     ServerId holder,
@@ -26,7 +27,8 @@ public record Tenure(
     long grantedNanos,
     long holderEndNanos,
     Optional<Long> masterEndNanos,
-    boolean released) {
+    boolean released,
+    boolean held) {
 
   /** All tenures of a chunk, in the order of their versions. */
   static List<Tenure> of(String chunk, List<ClusterEvent> events) {
@@ -80,7 +82,13 @@ public record Tenure(
       }
     }
     return new Tenure(
-        holder, version, grant.monotonicNanos(), Math.min(holderEnd, stopped), masterEnd, released);
+        holder,
+        version,
+        grant.monotonicNanos(),
+        Math.min(holderEnd, stopped),
+        masterEnd,
+        released,
+        held);
   }
 
   private static boolean isOf(ClusterEvent event, String chunk) {

@@ -103,7 +103,15 @@ public record TortureVerdict(
     failIf(failures, early > 0, early + " grants came before the old holder's end");
     failIf(failures, overlap > 0, "two primaries for " + overlap / MILLION + " ms");
     failIf(failures, !differing.isEmpty(), "replicas differ: " + String.join(", ", differing));
-    failIf(failures, evidence.copies().isEmpty(), "no replica was compared");
+    failIf(
+        failures,
+        records.strange() > 0,
+        records.strange() + " records in the files are none that a client can have sent");
+    List<String> uncompared = RecordCheck.uncompared(evidence.acknowledged(), evidence.copies());
+    failIf(
+        failures,
+        !uncompared.isEmpty() || evidence.copies().isEmpty(),
+        "fewer than two replicas were compared of " + String.join(", ", uncompared));
     failIf(failures, !evidence.converged(), "not every file could be written again when healed");
     boolean isVoid = evidence.perSecond() < LEAST_PER_SECOND || evidence.faults().isEmpty();
     return new TortureVerdict(
@@ -140,7 +148,8 @@ public record TortureVerdict(
         tenure.grantedNanos(),
         end,
         tenure.masterEndNanos(),
-        tenure.released());
+        tenure.released(),
+        tenure.held());
   }
 
   /** Events of each chunk that was granted, with those of whole sessions among them, in order. */

@@ -55,9 +55,11 @@ public record Verdict(
   /** Judges. */
   public static Verdict of(Evidence evidence) {
     Facts facts = evidence.facts();
+    Bounds bounds = Bounds.of(facts);
     RecordCheck records =
         RecordCheck.of(evidence.acknowledged(), evidence.refused(), evidence.found());
-    LeaseCheck leases = LeaseCheck.of(Tenure.of(facts.chunk(), evidence.events()));
+    List<Tenure> tenures = Tenure.of(facts.chunk(), evidence.events());
+    LeaseCheck leases = LeaseCheck.of(tenures);
     long overlap =
         Math.max(
             leases.overlapNanos(),
@@ -81,18 +83,25 @@ public record Verdict(
         leases.earlyGrants() + " grants came before the old holder's end");
     failIf(failures, !differing.isEmpty(), "replicas differ: " + String.join(", ", differing));
     failIf(failures, evidence.acknowledged().isEmpty(), "nothing was acknowledged");
-    failIf(failures, evidence.copies().isEmpty(), "no replica was compared");
     failIf(
         failures,
-        facts.newPrimary() && leases.tenures() < 2,
-        "the chunk has no second primary in the records");
-    judgeGap(failures, "the chunk", gap, facts.gapLimitNanos(), facts.gapLimitNanos() > 0);
-    judgeGap(
+        records.strange() > 0,
+        records.strange() + " records in the file are none that a client can have sent");
+    List<String> uncompared = RecordCheck.uncompared(evidence.acknowledged(), evidence.copies());
+    failIf(
         failures,
-        "appends",
-        appendGap,
-        facts.appendGapLimitNanos(),
-        facts.appendGapLimitNanos() > 0);
+        !uncompared.isEmpty(),
+        "fewer than two replicas were compared of " + String.join(", ", uncompared));
+    boolean held =
+        tenures.stream().filter(t -> t.grantedNanos() <= facts.hitAtNanos()).anyMatch(Tenure::held);
+    failIf(failures, !held, "the primary before the hit has no records of its own");
+    failIf(
+        failures,
+        bounds.newPrimary()
+            && tenures.stream().noneMatch(t -> t.held() && t.grantedNanos() > facts.hitAtNanos()),
+        "the chunk has no second primary in the records");
+    judgeGap(failures, "the chunk", gap, bounds.gapNanos());
+    judgeGap(failures, "appends", appendGap, bounds.gapNanos());
     return new Verdict(
         evidence.acknowledged().size(),
         records.lost(),
@@ -102,8 +111,8 @@ public record Verdict(
         leases.earlyGrants(),
         gap < 0 ? -1 : gap / MILLION,
         appendGap < 0 ? -1 : appendGap / MILLION,
-        facts.gapLimitNanos() / MILLION,
-        facts.appendGapLimitNanos() / MILLION,
+        bounds.gapNanos() / MILLION,
+        bounds.gapNanos() / MILLION,
         evidence.events().stream().filter(e -> e.kind() == EventKind.HOLDER_REFUSED_LATE).count(),
         differing,
         failures);
@@ -142,12 +151,11 @@ public record Verdict(
     return longest;
   }
 
-  private static void judgeGap(
-      List<String> failures, String what, long gap, long limit, boolean asked) {
-    failIf(failures, asked && gap < 0, what + ": nothing was acknowledged again");
+  private static void judgeGap(List<String> failures, String what, long gap, long limit) {
+    failIf(failures, gap < 0, what + ": nothing was acknowledged again");
     failIf(
         failures,
-        asked && gap > limit,
+        gap > limit,
         what + ": a gap of " + gap / MILLION + " ms, more than " + limit / MILLION + " ms");
   }
 

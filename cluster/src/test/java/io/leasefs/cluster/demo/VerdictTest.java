@@ -1,17 +1,21 @@
 package io.leasefs.cluster.demo;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasefs.cluster.demo.Evidence.Acknowledged;
 import io.leasefs.cluster.demo.Evidence.Copy;
 import io.leasefs.cluster.demo.Evidence.Facts;
 import io.leasefs.cluster.demo.Evidence.Found;
 import io.leasefs.cluster.demo.Evidence.Refused;
+import io.leasefs.common.error.LeaseFsException;
+import io.leasefs.common.lease.LeaseTerms;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ClusterEvent;
 import io.leasefs.common.model.EventKind;
 import io.leasefs.common.model.ServerId;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,18 +28,20 @@ import org.junit.jupiter.api.io.TempDir;
 class VerdictTest {
   private static final long SECOND = 1_000_000_000;
   private static final String CHUNK = "0x51c";
+  private static final LeaseTerms TERMS = LeaseTerms.ofTtl(3 * SECOND);
+  private static final Bounds BOUNDS = Bounds.of(Demo.Kind.FAILOVER, TERMS);
   private static final Facts FACTS =
       new Facts(
           "failover",
           CHUNK,
           "cs1",
           10 * SECOND,
-          3 * SECOND,
-          SECOND / 3,
-          3_100_000_000L,
-          4 * SECOND,
-          4 * SECOND,
-          true);
+          TERMS.ttlNanos(),
+          TERMS.heartbeatNanos(),
+          TERMS.grantorValidityNanos(),
+          BOUNDS.gapNanos(),
+          BOUNDS.gapNanos(),
+          BOUNDS.newPrimary());
 
   private final List<Acknowledged> acknowledged = new ArrayList<>();
   private final List<Refused> refused = new ArrayList<>();
@@ -179,6 +185,94 @@ class VerdictTest {
     goodFailover();
     acknowledged.removeIf(r -> r.number() > 2);
     failsWith("nothing was acknowledged again");
+  }
+
+  @Test
+  void limitsThatTheEvidenceGivesItselfDoNotCount() {
+    goodFailover();
+    acknowledged.removeIf(r -> r.number() == 3);
+    found.removeIf(r -> r.number() == 3);
+    Facts lenient =
+        new Facts(
+            "failover",
+            CHUNK,
+            "cs1",
+            10 * SECOND,
+            TERMS.ttlNanos(),
+            TERMS.heartbeatNanos(),
+            TERMS.grantorValidityNanos(),
+            0,
+            0,
+            false);
+    Verdict verdict =
+        Verdict.of(new Evidence(lenient, acknowledged, refused, found, copies, events));
+    assertThat(verdict.failures()).anyMatch(line -> line.contains("a gap of"));
+  }
+
+  @Test
+  void primaryWithoutRecordsOfItsOwnFails() {
+    goodFailover();
+    events.removeIf(e -> e.recorder().name().equals("cs1"));
+    failsWith("the primary before the hit has no records of its own");
+  }
+
+  @Test
+  void nextPrimaryWithoutRecordsOfItsOwnFails() {
+    goodFailover();
+    events.removeIf(e -> e.recorder().name().equals("cs2"));
+    failsWith("no second primary");
+  }
+
+  @Test
+  void chunkOfWhichOneReplicaWasComparedFails() {
+    goodFailover();
+    copies.removeLast();
+    failsWith("fewer than two replicas were compared of " + CHUNK);
+  }
+
+  @Test
+  void recordThatNobodySentFails() {
+    goodFailover();
+    found.add(new Found(Evidence.APPENDS, 7, 2, 900));
+    failsWith("none that a client can have sent");
+  }
+
+  @Test
+  void tornRecordFails() {
+    goodFailover();
+    found.add(new Found(Evidence.APPENDS, -1, 900, 900));
+    failsWith("none that a client can have sent");
+  }
+
+  @Test
+  void offsetsThatDoNotRiseFail() {
+    goodFailover();
+    Found last = found.removeLast();
+    found.add(new Found(last.file(), last.client(), last.number(), 100));
+    failsWith("out of order");
+  }
+
+  @Test
+  void evidenceThatIsNoneIsRefusedWithFileAndLine(@TempDir Path folder) throws IOException {
+    goodFailover();
+    new EvidenceFolder(folder).write(evidence());
+    String events = Files.readString(folder.resolve("events.jsonl"));
+    for (String line : List.of("", "garbage}", "{}", "{\"kind\":\"FOO\"}", "[]")) {
+      Files.writeString(folder.resolve("events.jsonl"), events + line + "\n");
+      assertThatThrownBy(() -> new EvidenceFolder(folder).read())
+          .isInstanceOf(LeaseFsException.class)
+          .hasMessageContaining("events.jsonl:7: cannot be read: ");
+    }
+    Files.writeString(folder.resolve("events.jsonl"), events);
+    Files.writeString(folder.resolve("facts.json"), "{}\n");
+    assertThatThrownBy(() -> new EvidenceFolder(folder).read())
+        .isInstanceOf(LeaseFsException.class)
+        .hasMessageContaining("facts.json:1: cannot be read: demo");
+    new EvidenceFolder(folder.resolve("again")).write(evidence());
+    Files.write(folder.resolve("again/copies.jsonl"), new byte[] {(byte) 0xff, 10});
+    assertThatThrownBy(() -> new EvidenceFolder(folder.resolve("again")).read())
+        .isInstanceOf(LeaseFsException.class)
+        .hasMessageContaining("copies.jsonl:1: cannot be read: not UTF-8 text");
   }
 
   @Test
