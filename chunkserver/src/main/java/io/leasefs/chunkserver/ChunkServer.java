@@ -39,13 +39,16 @@ import io.leasefs.common.lease.LeaseTerms;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkSpec;
 import io.leasefs.common.model.ClusterEvent;
+import io.leasefs.common.model.Durability;
 import io.leasefs.common.model.Endpoints;
 import io.leasefs.common.model.EventKind;
+import io.leasefs.common.model.FileId;
 import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.SessionId;
 import io.leasefs.server.events.EventLog;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -140,6 +143,9 @@ public final class ChunkServer implements ChunkApi {
   /** Of the disk, when it was last looked at; written by whoever looks, one at a time. */
   private volatile boolean nearlyFull;
 
+  /** Told already; written by whoever looks, one at a time. */
+  private volatile boolean diskFailed;
+
   private volatile boolean stopping;
 
   /**
@@ -190,6 +196,7 @@ public final class ChunkServer implements ChunkApi {
     MasterOrders orders =
         new MasterOrders(
             table,
+            this::unreadable,
             peers,
             copier,
             edges.scheduler,
@@ -233,9 +240,36 @@ public final class ChunkServer implements ChunkApi {
   public void start(Endpoints endpoints) {
     for (ChunkStore.Unreadable lost : store.unreadable()) {
       logger.error("chunk cannot be read chunk={} reason=\"{}\"", lost.handle(), lost.why());
+      events.record(
+          EventKind.REPLICA_DAMAGED,
+          Optional.of(config.name()),
+          Optional.of(lost.handle()),
+          0,
+          Map.of("why", lost.why()));
     }
     session.post(new SessionEvent.Start(endpoints, diskReport()));
     maintain();
+  }
+
+  /** What the master is told of copies that do not even tell which ones they are. */
+  private List<Heartbeat.ReplicaReport> unreadable() {
+    List<Heartbeat.ReplicaReport> reports = new ArrayList<>();
+    for (ChunkStore.Unreadable lost : store.unreadable()) {
+      reports.add(
+          new Heartbeat.ReplicaReport(
+              new ChunkSpec(
+                  lost.handle(), new FileId(0), ChunkSpec.MIN_CAPACITY, Durability.REPLICATED),
+              Heartbeat.ReplicaReport.UNKNOWN,
+              store.diskId(),
+              Heartbeat.ReplicaState.DAMAGED,
+              0,
+              0,
+              0,
+              0,
+              0,
+              Optional.empty()));
+    }
+    return reports;
   }
 
   /** Bit by bit while the server lives. */
@@ -283,6 +317,7 @@ public final class ChunkServer implements ChunkApi {
       edges.disk.execute(
           () -> {
             store.maintain();
+            lookAtDisk();
             List<Heartbeat.DiskReport> disks = diskReport();
             session.post(new SessionEvent.Disks(disks));
             lookAtSpace(disks.get(0).full());
@@ -297,6 +332,29 @@ public final class ChunkServer implements ChunkApi {
     } catch (IOException e) {
       logger.error("disk cannot be looked at reason=\"{}\"", e.toString());
       return List.of(new Heartbeat.DiskReport(store.diskId(), 0, 0, true, true));
+    }
+  }
+
+  /** A disk that has failed stays so: every copy on it counts as damaged from now on. */
+  private void lookAtDisk() {
+    Optional<String> why = store.failure();
+    if (why.isEmpty() || diskFailed) {
+      return;
+    }
+    diskFailed = true;
+    logger.error(
+        "disk has failed disk={} reason=\"{}\" hint=\"its chunks are copied elsewhere; mend the"
+            + " disk and start this server again\"",
+        store.diskId(),
+        why.get());
+    events.record(
+        EventKind.DISK_FAILED,
+        Optional.of(config.name()),
+        Optional.empty(),
+        0,
+        Map.of("why", why.get()));
+    for (ReplicaLoop loop : table.all()) {
+      loop.post(new ReplicaEvent.DiskFailed(why.get()));
     }
   }
 

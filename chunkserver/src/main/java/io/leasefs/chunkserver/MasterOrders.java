@@ -28,6 +28,7 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -43,6 +44,7 @@ final class MasterOrders implements SessionListener {
   private static final long FORGET_NANOS = 600_000_000_000L;
 
   private final ReplicaTable table;
+  private final Supplier<List<ReplicaReport>> unreadable;
   private final Peers peers;
   private final ChunkCopier copier;
   private final Scheduler scheduler;
@@ -51,8 +53,12 @@ final class MasterOrders implements SessionListener {
   private final Consumer<Boolean> whenStopped;
   private @Nullable MasterSession session;
 
+  /**
+   * @param unreadable the copies on the disk of which nothing is known but that they are there
+   */
   MasterOrders(
       ReplicaTable table,
+      Supplier<List<ReplicaReport>> unreadable,
       Peers peers,
       ChunkCopier copier,
       Scheduler scheduler,
@@ -60,6 +66,7 @@ final class MasterOrders implements SessionListener {
       Consumer<LeaseFsException> whenRefused,
       Consumer<Boolean> whenStopped) {
     this.table = table;
+    this.unreadable = unreadable;
     this.peers = peers;
     this.copier = copier;
     this.scheduler = scheduler;
@@ -92,9 +99,9 @@ final class MasterOrders implements SessionListener {
   @Override
   public void collect() {
     Collection<ReplicaLoop> loops = table.all();
-    List<ReplicaReport> reports = new ArrayList<>();
+    List<ReplicaReport> reports = new ArrayList<>(unreadable.get());
     if (loops.isEmpty()) {
-      post(new SessionEvent.Collected(reports));
+      post(new SessionEvent.Collected(List.copyOf(reports)));
       return;
     }
     AtomicInteger left = new AtomicInteger(loops.size());
@@ -226,6 +233,9 @@ final class MasterOrders implements SessionListener {
             () -> {
               ReplicaLoop loop = table.find(delete.chunk());
               if (loop == null) {
+                if (isUnreadable(delete.chunk())) {
+                  table.delete(delete.chunk());
+                }
                 tell(new News.Gone(delete.chunk(), delete.replica()));
               } else if (loop.core().mayDelete(delete)) {
                 table.delete(delete.chunk());
@@ -238,6 +248,10 @@ final class MasterOrders implements SessionListener {
                     delete.highestVersion());
               }
             });
+  }
+
+  private boolean isUnreadable(ChunkHandle chunk) {
+    return unreadable.get().stream().anyMatch(report -> report.spec().handle().equals(chunk));
   }
 
   @Override

@@ -175,11 +175,11 @@ public final class ChunkCopier {
         return;
       }
       try {
+        sink.throwIfBroken(); // the source knows only that nobody listened any more
         if (end == null) {
           failed(failure);
           return;
         }
-        sink.throwIfBroken();
         Snapshot state = SnapshotCodec.decode(sink.image());
         if (state.serial() != end.committedSerial()
             || state.lengthBytes() != target.length()

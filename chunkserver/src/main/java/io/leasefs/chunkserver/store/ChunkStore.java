@@ -87,6 +87,9 @@ public final class ChunkStore {
   private final ScratchPool scratchPool = new ScratchPool(64);
   private final boolean powerCut;
 
+  /** Why the disk is given up. */
+  private volatile @Nullable String failed;
+
   // Guarded by this.
   private DiskState state;
   private final TreeMap<ChunkHandle, StoredChunk> chunks = new TreeMap<>();
@@ -286,9 +289,57 @@ public final class ChunkStore {
    * @param stallNanos above this wait the disk counts as stalled (W)
    */
   public DiskReport report(long stallNanos) throws IOException {
+    if (failure().isPresent()) {
+      return new DiskReport(diskId(), 0, 0, true, true);
+    }
     long free = disk.freeBytes();
     return new DiskReport(
         diskId(), free, disk.totalBytes(), free < RESERVE_BYTES, stalledNanos() > stallNanos);
+  }
+
+  /**
+   * Why nothing can be stored on this disk any more; empty where it works. Looks whether its
+   * folders are still there. Once it has failed it stays so: what was on it may be gone.
+   */
+  public Optional<String> failure() {
+    if (failed == null) {
+      try {
+        // the one that was made last, and goes with its parent
+        if (!disk.exists(ChunkNames.folder(255))) {
+          failed = "the folders in '" + ChunkNames.ROOT + "' are gone";
+        }
+      } catch (IOException e) {
+        failed = String.valueOf(e.getMessage());
+      }
+    }
+    return Optional.ofNullable(failed);
+  }
+
+  /** A file could not be made: for want of room, of file handles, or because the disk is broken. */
+  private void judge(IOException cause, ChunkHandle handle) {
+    String text = String.valueOf(cause.getMessage());
+    boolean broken =
+        text.contains("Input/output error")
+            || text.contains("Read-only file system")
+            || !hasFolder(handle);
+    if (broken && failed == null) {
+      failed = text;
+    }
+  }
+
+  private boolean hasFolder(ChunkHandle handle) {
+    try {
+      return disk.exists(new ChunkNames(handle).folder());
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  private void throwIfFailed() throws IOException {
+    String why = failed;
+    if (why != null) {
+      throw new IOException("disk " + diskId() + " has failed: " + why);
+    }
   }
 
   /** How long the oldest force or action has been waiting, nanoseconds. */
@@ -335,6 +386,7 @@ public final class ChunkStore {
    */
   public StoredChunk create(ChunkSpec spec, ReplicaId replica, Certainty certainty)
       throws IOException {
+    throwIfFailed();
     ChunkHandle handle = spec.handle();
     reserve(handle);
     ChunkNames names = new ChunkNames(handle);
@@ -362,7 +414,11 @@ public final class ChunkStore {
               image.snapshot());
       file.created();
       return enter(stored(image, file, false));
-    } catch (IOException | RuntimeException e) {
+    } catch (IOException e) {
+      judge(e, handle);
+      dropInstall(handle);
+      throw e;
+    } catch (RuntimeException e) {
       dropInstall(handle);
       throw e;
     }
@@ -440,6 +496,7 @@ public final class ChunkStore {
    * @throws LeaseFsException ALREADY_EXISTS where the chunk is here; delete it first
    */
   public ChunkInstall install(ChunkSpec spec, ReplicaId replica) throws IOException {
+    throwIfFailed();
     reserve(spec.handle());
     try {
       ChunkNames names = new ChunkNames(spec.handle());
@@ -447,7 +504,11 @@ public final class ChunkStore {
       DiskFile data = openFiles.create(names.data());
       Member self = new Member(with.server(), diskId(), replica);
       return new ChunkInstall(this, new JournalHeader(spec, self), data);
-    } catch (IOException | RuntimeException e) {
+    } catch (IOException e) {
+      judge(e, spec.handle());
+      dropInstall(spec.handle());
+      throw e;
+    } catch (RuntimeException e) {
       dropInstall(spec.handle());
       throw e;
     }

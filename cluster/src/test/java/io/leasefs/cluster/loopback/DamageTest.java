@@ -16,6 +16,7 @@ import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
@@ -182,6 +183,54 @@ class DamageTest {
     cluster.awaitNodes(4);
     awaitGoodCopies("/file", 3);
     assertThat(shell.run("cat", "/file").mustBe(0).outBytes()).isEqualTo(content);
+  }
+
+  @Test
+  void copyWhoseJournalIsEmptyIsReportedDeletedAndReplaced() throws Exception {
+    byte[] content = noise(300_000);
+    shell.pipe(content, "put", "-", "/file").mustBe(0);
+    String holder = holders("/file").get(0);
+    cluster.stopChunkServer(holder);
+    Path journal = only(holder, ".journal");
+    Files.write(journal, new byte[0]);
+    cluster.startChunkServer(holder);
+    cluster.awaitNodes(4);
+    assertThat(shell.run("cat", "/file").mustBe(0).outBytes()).isEqualTo(content);
+    assertThat(cluster.folder(holder).resolve("events.jsonl"))
+        .content()
+        .contains("REPLICA_DAMAGED");
+    awaitGoodCopies("/file", 3);
+    await("the dead files are gone", () -> !isEmpty(journal));
+    assertThat(shell.run("cat", "/file").mustBe(0).outBytes()).isEqualTo(content);
+  }
+
+  /** False where it is not there, too. */
+  private static boolean isEmpty(Path file) {
+    try {
+      return Files.size(file) == 0;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  @Test
+  void serverWhoseFolderIsDeletedUnderItIsLeftAndSaysSo() throws Exception {
+    byte[] content = noise(300_000);
+    shell.pipe(content, "put", "-", "/file").mustBe(0);
+    String holder = holders("/file").get(1);
+    Path chunks = cluster.folder(holder).resolve("chunks");
+    try (Stream<Path> all = Files.walk(chunks)) {
+      for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(path);
+      }
+    }
+    await("its copy is made elsewhere", () -> !holders("/file").contains(holder));
+    awaitGoodCopies("/file", 3);
+    assertThat(cluster.folder(holder).resolve("events.jsonl")).content().contains("DISK_FAILED");
+    for (int i = 0; i < 4; i++) {
+      shell.pipe(content, "put", "-", "/new" + i).mustBe(0);
+      assertThat(holders("/new" + i)).hasSize(3).doesNotContain(holder);
+    }
   }
 
   @Test

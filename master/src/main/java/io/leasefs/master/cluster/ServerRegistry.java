@@ -106,6 +106,11 @@ public final class ServerRegistry {
       return sum;
     }
 
+    /** Nothing can be stored there any more: it cannot even tell how large its disks are. */
+    public boolean disksFailed() {
+      return !disks.isEmpty() && totalBytes() == 0;
+    }
+
     /** The disk for the next copy: most free of those that can take one. */
     public @Nullable DiskReport roomiestDisk() {
       DiskReport best = null;

@@ -383,7 +383,8 @@ final class Upkeep {
     for (Learner learner : entry.learners()) {
       boolean going =
           soft.incarnation(learner.member().server()).equals(Optional.of(learner.incarnation()))
-              && now - copyingSince.getOrDefault(entry.handle(), now) < COPY_NANOS;
+              && now - copyingSince.getOrDefault(entry.handle(), now) < COPY_NANOS
+              && !disksFailed(learner.member().server());
       learners.add(new Copy(learner.member(), going ? Health.GOOD : Health.LOST));
     }
     int goal = file.replication();
@@ -395,6 +396,11 @@ final class Upkeep {
         entry.pending().isPresent(),
         members,
         learners);
+  }
+
+  private boolean disksFailed(ServerId server) {
+    Server known = soft.servers.find(server);
+    return known != null && known.disksFailed();
   }
 
   private Health health(ChunkEntry entry, Member member, long now) {
