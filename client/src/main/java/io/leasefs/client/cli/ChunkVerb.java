@@ -13,6 +13,7 @@ import io.leasefs.common.model.Location;
 import io.leasefs.common.model.Member;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -134,25 +135,20 @@ final class ChunkVerb extends VerbGroup {
     @Override
     protected int run() {
       ChunkStatus status = await(client().admin().chunk(ChunkNames.one(client(), chunk)));
-      StringBuilder text = new StringBuilder();
-      json(status)
-          .forEach(
-              (key, value) -> {
-                if (!key.equals("replicas")) {
-                  text.append(String.format("%-12s %s%n", key, value));
-                }
-              });
+      Map<String, Object> first = new LinkedHashMap<>(json(status));
+      first.remove("replicas");
+      StringBuilder text = new StringBuilder(HumanValues.lines(first));
       for (KnownReplica replica : status.replicas()) {
         text.append(
             String.format(
-                "replica      %s %s%s version %d, %d bytes%n",
+                "%nreplica %s %s%s version %d, %s",
                 replica.server(),
                 replica.state().name().toLowerCase(Locale.ROOT),
                 replica.member() ? ", member," : ", not a member,",
                 replica.version(),
-                replica.lengthBytes()));
+                Quantities.count(replica.lengthBytes(), "byte", "bytes")));
       }
-      out().answer(json(status), text.toString().stripTrailing());
+      out().answer(json(status), text.toString());
       return ExitCode.DONE;
     }
   }
@@ -196,11 +192,13 @@ final class ChunkVerb extends VerbGroup {
         }
         reached.add(node);
         String bytes = "-";
+        Long length = null;
         String checksum = "-";
         String result;
         List<Long> bad = new ArrayList<>();
         try {
           ReplicaStatus found = SettledReplica.read(this, layout, location);
+          length = found.report().lengthBytes();
           bytes = Long.toString(found.report().lengthBytes());
           checksum = String.format("%08x", found.checksum());
           bad.addAll(found.badBlocks());
@@ -220,8 +218,8 @@ final class ChunkVerb extends VerbGroup {
             Json.object(
                 "chunk", handle.toString(),
                 "node", node,
-                "lengthBytes", bytes,
-                "checksum", checksum,
+                "lengthBytes", length,
+                "checksum", checksum.equals("-") ? null : checksum,
                 "badBlocks", bad,
                 "result", result),
             handle.toString(),

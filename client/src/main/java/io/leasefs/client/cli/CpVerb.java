@@ -6,10 +6,13 @@ import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.FileStatus;
+import java.io.IOException;
 import java.nio.channels.Channels;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -61,35 +64,95 @@ final class CpVerb extends Verb {
       throw new LeaseFsException(
           ErrorCode.INVALID_ARGUMENT, target + ": lies in " + source.path() + " itself");
     }
-    FileStatus unused = client().mkdir(target.text(), true, source.mode());
+    List<Job> jobs = new ArrayList<>();
+    collect(source, target, jobs);
+    long total = jobs.stream().mapToLong(job -> job.source.lengthBytes()).sum();
+    List<String> failed;
+    try (Progress progress = progress("cp " + target, total)) {
+      failed = ManyFiles.copy(jobs, progress);
+      progress.finish(Quantities.count(jobs.size() - failed.size(), "file", "files"));
+    }
+    if (out().isJson()) {
+      out()
+          .answer(
+              Json.object(
+                  "path",
+                  target.text(),
+                  "files",
+                  jobs.size() - failed.size(),
+                  "lengthBytes",
+                  total),
+              "");
+    }
+    if (!failed.isEmpty()) {
+      failed.forEach(this::warn);
+      throw new LeaseFsException(
+          ErrorCode.INTERNAL, failed.size() + " of " + jobs.size() + " were not copied, see above");
+    }
+  }
+
+  /** One file and where it goes. */
+  private final class Job implements ManyFiles.Copy {
+    final FileStatus source;
+    final FilePath target;
+
+    Job(FileStatus source, FilePath target) {
+      this.source = source;
+      this.target = target;
+    }
+
+    @Override
+    public void run(LongConsumer done) throws IOException {
+      copyBytes(source, target, done);
+    }
+
+    @Override
+    public String name() {
+      return source.path().text();
+    }
+  }
+
+  private void collect(FileStatus folder, FilePath target, List<Job> jobs) {
     List<FileStatus> children = new ArrayList<>();
-    client().list(source.path().text()).forEachRemaining(children::add);
+    client().list(folder.path().text()).forEachRemaining(children::add);
+    FileStatus unused = client().mkdir(target.text(), true, folder.mode());
     for (FileStatus child : children) {
-      copy(child, target.child(child.path().name()));
+      FilePath to = target.child(child.path().name());
+      if (child.folder()) {
+        collect(child, to, jobs);
+      } else {
+        jobs.add(new Job(child, to));
+      }
     }
   }
 
   private void copyFile(FileStatus source, FilePath target) throws Exception {
+    try (Progress progress = progress("cp " + target, source.lengthBytes())) {
+      copyBytes(source, target, progress::add);
+      progress.finish("");
+      if (out().isJson()) {
+        out().answer(FileRows.json(client().stat(target.text())), "");
+      }
+    }
+  }
+
+  private void copyBytes(FileStatus source, FilePath target, LongConsumer done) throws IOException {
     CreateOptions options =
         CreateOptions.DEFAULT
             .withReplication(source.replication())
             .withChunkBytes(source.chunkBytes())
             .withDurability(source.durability())
             .withMode(source.mode());
-    try (Progress progress = progress("cp " + target, source.lengthBytes());
-        FileReader reader = client().open(source.path().text())) {
-      java.util.Objects.requireNonNull(puts)
-          .put(
-              Channels.newChannel(reader.stream()),
-              target.text(),
-              options,
-              force,
-              Optional.empty(),
-              progress::add);
-      progress.finish("");
-      if (out().isJson()) {
-        out().answer(FileRows.json(client().stat(target.text())), "");
-      }
+    try (FileReader reader = client().open(source.path().text())) {
+      long unused =
+          Objects.requireNonNull(puts)
+              .put(
+                  Channels.newChannel(reader.stream()),
+                  target.text(),
+                  options,
+                  force,
+                  Optional.empty(),
+                  done);
     }
   }
 }

@@ -6,15 +6,24 @@ import picocli.CommandLine.Option;
 
 /** {@code leasefs df}. */
 @Command(
-    description = "Show the free space of the chunkservers.",
-    footer = {"", "Examples:", "  leasefs df -h", "  leasefs df --json"})
+    description = "Show the free space of the chunkservers' disks.",
+    footer = {
+      "",
+      "Used is whatever lies on the disk. Chunkservers that share a disk show it each. What"
+          + " LeaseFS",
+      "itself stores is shown by 'leasefs du -s /'.",
+      "",
+      "Examples:",
+      "  leasefs df -h",
+      "  leasefs df --json"
+    })
 final class DfVerb extends Verb {
   @Option(names = "-h", description = "Sizes in KiB, MiB, GiB.")
   private boolean human;
 
   @Override
   protected int run() {
-    Listing listing = out().listing("NODE", ">SIZE", ">USED", ">FREE", ">USE");
+    Listing listing = out().listing("NODE", ">DISK SIZE", ">DISK USED", ">FREE", ">USE");
     for (AdminApi.NodeStatus node : await(client().admin().nodes())) {
       long used = node.totalBytes() - node.freeBytes();
       listing.add(

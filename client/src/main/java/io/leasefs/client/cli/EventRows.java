@@ -33,7 +33,9 @@ final class EventRows {
       text.append(" version=").append(event.version());
     }
     event.subject().ifPresent(subject -> text.append(" node=").append(subject));
-    event.fields().forEach((key, value) -> text.append(' ').append(key).append('=').append(value));
+    if (!event.fields().isEmpty()) {
+      text.append(' ').append(HumanValues.inline(event.fields()));
+    }
     return text.toString();
   }
 }

@@ -45,7 +45,7 @@ final class FsckVerb extends Verb {
                 "path",
                 finding.path().text(),
                 "chunk",
-                chunk,
+                finding.chunk().map(Object::toString).orElse(null),
                 "what",
                 finding.what()),
             severity,
@@ -55,7 +55,10 @@ final class FsckVerb extends Verb {
       }
     } while (page.size() >= PAGE);
     listing.finish();
-    note(listing.size() == 0 ? "all is well below " + top : listing.size() + " findings");
+    note(
+        listing.size() == 0
+            ? "all is well below " + top
+            : Quantities.count(listing.size(), "finding", "findings"));
     return bad ? ExitCode.CHECK_FAILED : ExitCode.DONE;
   }
 }

@@ -206,7 +206,7 @@ final class GetVerb extends Verb {
     List<String> failed;
     try (Progress progress = progress("get " + source.path(), total)) {
       failed = ManyFiles.copy(jobs, progress);
-      progress.finish(jobs.size() - failed.size() + " files");
+      progress.finish(Quantities.count(jobs.size() - failed.size(), "file", "files"));
     }
     for (int i = folders.size() - 1; i >= 0; i--) {
       Job folder = folders.get(i);

@@ -110,7 +110,9 @@ final class LsVerb extends Verb {
         status.openWriters() > 0 ? "open" : "",
         FileRows.size(status, human),
         Quantities.minute(status.modifiedMillis()),
-        status.chunkCount() + (status.folder() ? " entries" : " chunks"),
+        status.folder()
+            ? Quantities.count(status.chunkCount(), "entry", "entries")
+            : Quantities.count(status.chunkCount(), "chunk", "chunks"),
         status.id().toString(),
         status.path().text());
   }

@@ -41,7 +41,13 @@ final class MvVerb extends Verb {
         sources,
         source -> {
           FilePath to = intoFolder ? target.child(source.name()) : target;
-          out().answer(FileRows.json(client().rename(source.text(), to.text(), force)), "");
+          try {
+            out().answer(FileRows.json(client().rename(source.text(), to.text(), force)), "");
+          } catch (LeaseFsException e) {
+            throw e.code() == ErrorCode.ALREADY_EXISTS && e.hint() == null && !force
+                ? e.hinting("replace a file with -f: the old one goes to the trash")
+                : e;
+          }
         });
   }
 

@@ -105,9 +105,7 @@ final class NodeVerb extends VerbGroup {
     @Override
     protected int run() {
       Map<String, Object> object = json(find(this, name));
-      StringBuilder text = new StringBuilder();
-      object.forEach((key, value) -> text.append(String.format("%-16s %s%n", key, value)));
-      out().answer(object, text.toString().stripTrailing());
+      out().answer(object, HumanValues.lines(object));
       return ExitCode.DONE;
     }
   }
@@ -176,11 +174,21 @@ final class NodeVerb extends VerbGroup {
         out()
             .answer(
                 Json.object("wouldRemove", name, "replicas", node.replicas()),
-                "would forget " + name + ", which has " + node.replicas() + " replicas");
+                "would forget "
+                    + name
+                    + ", which has "
+                    + Quantities.count(node.replicas(), "replica", "replicas"));
         return ExitCode.DONE;
       }
       confirm("forget node " + name);
-      await(client().admin().removeNode(node.server()));
+      try {
+        await(client().admin().removeNode(node.server()));
+      } catch (LeaseFsException e) {
+        throw e.hint() == null && node.state() != NodeState.DEAD
+            ? e.hinting(
+                "empty it first: 'leasefs node drain " + name + " --wait', or stop it for good")
+            : e;
+      }
       out().answer(Json.object("removed", name), "");
       return ExitCode.DONE;
     }

@@ -7,7 +7,7 @@ import java.util.Locale;
 public final class Progress implements AutoCloseable {
   /** When progress is shown. */
   public enum When {
-    /** Live on a terminal, else only the last line of what took over a second. */
+    /** Live on a terminal, else only the last line of many files that took over a second. */
     AUTO,
     ALWAYS,
     /** A new line each second, no control characters. */
@@ -20,6 +20,7 @@ public final class Progress implements AutoCloseable {
   private final PrintStream err;
   private final When when;
   private final boolean live;
+  private final boolean verbose;
   private final String what;
   private final long total;
   private final long started = System.nanoTime();
@@ -29,10 +30,11 @@ public final class Progress implements AutoCloseable {
   private boolean finished;
 
   /** {@code total} below 0: not known. */
-  Progress(PrintStream err, When when, boolean terminal, String what, long total) {
+  Progress(PrintStream err, When when, boolean terminal, boolean verbose, String what, long total) {
     this.err = err;
     this.when = when;
     this.live = when == When.ALWAYS || (when == When.AUTO && terminal);
+    this.verbose = verbose;
     this.what = what;
     this.total = total;
   }
@@ -55,7 +57,7 @@ public final class Progress implements AutoCloseable {
     return done;
   }
 
-  /** Ends with a summary line. */
+  /** Ends with a summary line; the suffix tells how many files they were, empty: one. */
   public void finish(String suffix) {
     this.suffix = suffix;
     finished = true;
@@ -63,14 +65,16 @@ public final class Progress implements AutoCloseable {
 
   private String text(long now) {
     double seconds = Math.max((now - started) / 1e9, 1e-3);
-    String rate = String.format(Locale.ROOT, "%.1f MiB/s", done / seconds / (1 << 20));
+    String rate =
+        done < 1 << 20 // says nothing of the cluster
+            ? ""
+            : String.format(Locale.ROOT, "  %.1f MiB/s", done / seconds / (1 << 20));
     String percent = total > 0 ? String.format(Locale.ROOT, "  %3d%%", 100 * done / total) : "";
     String time = String.format(Locale.ROOT, "%d:%02d", (long) seconds / 60, (long) seconds % 60);
     return what
         + percent
         + "  "
         + Quantities.human(done)
-        + "  "
         + rate
         + "  "
         + time
@@ -87,7 +91,8 @@ public final class Progress implements AutoCloseable {
     boolean worthALine =
         when == When.ALWAYS
             || when == When.PLAIN
-            || (when == When.AUTO && (live || now - started > SECOND));
+            || (when == When.AUTO
+                && (live || verbose || (!suffix.isEmpty() && now - started > SECOND)));
     if (finished && worthALine) {
       err.println(text(now));
     }

@@ -120,6 +120,9 @@ final class PutVerb extends Verb {
           destination + ": not a folder, and there are several sources",
           "make it with 'leasefs mkdir " + destination + "'");
     }
+    if (replication > 1) {
+      warnOfTooFewServers(replication);
+    }
     puts = new Puts(client());
     int failed = 0;
     for (String source : sources) {
@@ -318,7 +321,7 @@ final class PutVerb extends Verb {
     boolean allCanBePut = refused.isEmpty();
     try (Progress progress = progress("put " + target, total)) {
       refused.addAll(ManyFiles.copy(jobs, progress));
-      progress.finish(wanted - refused.size() + " files");
+      progress.finish(Quantities.count(wanted - refused.size(), "file", "files"));
     }
     for (int i = folders.size() - 1; i >= 0; i--) {
       Path folder = folders.get(i);

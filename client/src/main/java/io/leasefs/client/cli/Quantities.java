@@ -47,6 +47,11 @@ public final class Quantities {
     return minutes < 48 * 60 ? minutes / 60 + "h" : minutes / 60 / 24 + "d";
   }
 
+  /** {@code 1 file}, {@code 2 files}. */
+  public static String count(long number, String one, String many) {
+    return number + " " + (number == 1 ? one : many);
+  }
+
   /** RFC 3339, UTC. */
   public static String instant(long wallMillis) {
     return Instant.ofEpochMilli(wallMillis).toString();

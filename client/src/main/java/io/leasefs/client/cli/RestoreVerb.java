@@ -1,5 +1,7 @@
 package io.leasefs.client.cli;
 
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
 import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.Command;
@@ -15,6 +17,16 @@ final class RestoreVerb extends Verb {
 
   @Override
   protected int run() throws Exception {
-    return each(paths, path -> out().answer(FileRows.json(client().restore(path.text())), ""));
+    return each(
+        paths,
+        path -> {
+          try {
+            out().answer(FileRows.json(client().restore(path.text())), "");
+          } catch (LeaseFsException e) {
+            throw e.code() == ErrorCode.ALREADY_EXISTS && e.hint() == null
+                ? e.hinting("move it away first: 'leasefs mv " + path + " OTHER'")
+                : e;
+          }
+        });
   }
 }

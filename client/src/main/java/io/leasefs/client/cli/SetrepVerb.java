@@ -40,6 +40,9 @@ final class SetrepVerb extends Verb {
   protected int run() throws Exception {
     List<FilePath> changed = new ArrayList<>();
     int exit = each(paths, path -> set(client().stat(path.text()), changed));
+    if (!changed.isEmpty() && copies > 1) {
+      warnOfTooFewServers(copies);
+    }
     if (wait) {
       for (FilePath path : changed) {
         awaitCopies(path);

@@ -44,9 +44,7 @@ final class StatVerb extends Verb {
             out().line(text);
             return;
           }
-          StringBuilder text = new StringBuilder();
-          object.forEach((key, value) -> text.append(String.format("%-12s %s%n", key, value)));
-          out().answer(object, text.toString().stripTrailing());
+          out().answer(object, HumanValues.lines(object));
         });
   }
 }

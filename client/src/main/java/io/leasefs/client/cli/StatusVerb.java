@@ -82,10 +82,10 @@ final class StatusVerb extends Verb {
     return String.format(
         "cluster  %s  %s   version %s   up %s%n"
             + "master   %s (term %d)  log index %d%n"
-            + "nodes    %d live, %d draining, %d dead   used %s of %s%n"
+            + "nodes    %d live, %d draining, %d dead   their disks: %s used of %s%n"
             + "files    %d    folders %d    chunks %d    trash %d%n"
             + "replicas %d    under-replicated %d  stale %d  damaged %d  unavailable %d%n"
-            + "leases   %d held%s",
+            + "leases   %d held%s%s",
         s.clusterId(),
         health,
         s.version(),
@@ -108,7 +108,20 @@ final class StatusVerb extends Verb {
         s.damaged(),
         s.unavailable(),
         s.leasesHeld(),
-        s.lastReassignment().map(StatusVerb::reassignment).orElse(""));
+        s.lastReassignment().map(StatusVerb::reassignment).orElse(""),
+        next(health));
+  }
+
+  /** What to look at next, on a line of its own. */
+  private static String next(String health) {
+    return switch (health) {
+      case "damaged", "degraded" ->
+          System.lineSeparator()
+              + health
+              + ": see 'leasefs fsck' for files, 'leasefs node ls' for servers,"
+              + " 'leasefs why PATH' for what it waits for";
+      default -> "";
+    };
   }
 
   private static String reassignment(ClusterEvent event) {

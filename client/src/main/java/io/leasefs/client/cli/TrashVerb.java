@@ -63,12 +63,18 @@ final class TrashVerb extends VerbGroup {
       if (dryRun) {
         long before = System.currentTimeMillis() - millis;
         long count = client().trash().stream().filter(e -> e.deletedMillis() <= before).count();
-        out().answer(Json.object("wouldRemove", count), "would remove " + count + " entries");
+        out()
+            .answer(
+                Json.object("wouldRemove", count),
+                "would remove " + Quantities.count(count, "entry", "entries"));
         return ExitCode.DONE;
       }
       confirm("remove the trash for ever");
       int removed = client().emptyTrash(millis);
-      out().answer(Json.object("removed", removed), "removed " + removed + " entries");
+      out()
+          .answer(
+              Json.object("removed", removed),
+              "removed " + Quantities.count(removed, "entry", "entries"));
       return ExitCode.DONE;
     }
   }

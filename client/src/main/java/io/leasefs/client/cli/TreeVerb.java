@@ -35,7 +35,10 @@ final class TreeVerb extends Verb {
     }
     out().line(top.path().text());
     print(top.path(), "", 0);
-    note(folders + " folders, " + files + " files");
+    note(
+        Quantities.count(folders, "folder", "folders")
+            + ", "
+            + Quantities.count(files, "file", "files"));
     return ExitCode.DONE;
   }
 

@@ -155,14 +155,7 @@ public abstract class Verb implements Callable<Integer> {
   /** A client of the chosen cluster, closed when the verb ends. */
   protected LeaseFs client() {
     if (client == null) {
-      client =
-          settings()
-              .connect(
-                  line -> {
-                    if (!out().isJson() || streams().errIsTerminal()) {
-                      note(line);
-                    }
-                  });
+      client = settings().connect(this::note);
     }
     return client;
   }
@@ -192,9 +185,9 @@ public abstract class Verb implements Callable<Integer> {
     return new Waiting(what, timeoutNanos());
   }
 
-  /** A line for the person, not for the next program. */
+  /** A line for the person, not for the next program, nor beside JSON. */
   protected void note(String line) {
-    if (!quiet()) {
+    if (!quiet() && (!out().isJson() || streams().errIsTerminal())) {
       streams().err().println(line);
     }
   }
@@ -208,8 +201,11 @@ public abstract class Verb implements Callable<Integer> {
   protected Progress progress(String what, long totalBytes) {
     return new Progress(
         streams().err(),
-        options().quiet ? Progress.When.NEVER : options().progress,
+        options().quiet || (out().isJson() && options().progress == Progress.When.AUTO)
+            ? Progress.When.NEVER
+            : options().progress,
         streams().errIsTerminal(),
+        verbose(),
         what,
         totalBytes);
   }
@@ -246,6 +242,19 @@ public abstract class Verb implements Callable<Integer> {
   /** The error of one of several paths. */
   protected void report(LeaseFsException error) {
     new ErrorReport(error, verbName()).print(streams().err(), out().isJson());
+  }
+
+  /** Says so where more copies are wanted than there are servers; nothing is refused for it. */
+  protected void warnOfTooFewServers(int copies) {
+    int live = await(client().admin().status()).nodesLive();
+    if (copies > live) {
+      note(
+          "leasefs: warning: "
+              + Quantities.count(copies, "copy is", "copies are")
+              + " wanted, "
+              + Quantities.count(live, "server is", "servers are")
+              + " there");
+    }
   }
 
   /** Work on one of several paths. */

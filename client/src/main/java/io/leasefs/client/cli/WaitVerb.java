@@ -25,6 +25,8 @@ final class WaitVerb extends Verb {
       description = "leader, nodes=N, healthy, or chunk=CHUNK:N.")
   private String what = "";
 
+  private String now = "no master answers";
+
   @Override
   protected int run() {
     check(false); // a wrong condition is told at once
@@ -33,7 +35,7 @@ final class WaitVerb extends Verb {
       out().answer(Json.object("for", what, "reached", so), "");
     }
     if (!so) {
-      warn("'" + what + "' was not reached in time");
+      note("leasefs: wait: '" + what + "' was not reached in time: " + now);
     }
     return so ? ExitCode.DONE : ExitCode.CHECK_FAILED;
   }
@@ -43,10 +45,22 @@ final class WaitVerb extends Verb {
     String value = what.substring(Math.min(what.length(), key.length() + 1));
     return switch (key) {
       case "leader" -> ask && reachable();
-      case "healthy" -> ask && reachable() && StatusVerb.health(status()).equals("healthy");
+      case "healthy" -> {
+        if (!ask || !reachable()) {
+          yield false;
+        }
+        String health = StatusVerb.health(status());
+        now = "it is " + health;
+        yield health.equals("healthy");
+      }
       case "nodes" -> {
         int wanted = number(value);
-        yield ask && reachable() && status().nodesLive() >= wanted;
+        if (!ask || !reachable()) {
+          yield false;
+        }
+        int live = status().nodesLive();
+        now = Quantities.count(live, "node is", "nodes are") + " live";
+        yield live >= wanted;
       }
       case "chunk" -> {
         int colon = value.lastIndexOf(':');
@@ -55,9 +69,13 @@ final class WaitVerb extends Verb {
         }
         int wanted = number(value.substring(colon + 1));
         ChunkHandle chunk = ChunkHandle.parse(value.substring(0, colon));
-        yield ask
-            && await(client().admin().chunk(chunk)).layout().configuration().members().size()
-                >= wanted;
+        if (!ask) {
+          yield false;
+        }
+        int members =
+            await(client().admin().chunk(chunk)).layout().configuration().members().size();
+        now = "it has " + Quantities.count(members, "member", "members");
+        yield members >= wanted;
       }
       default -> throw unknown();
     };

@@ -36,7 +36,11 @@ final class WhyVerb extends Verb {
     }
     listing.finish();
     if (listing.size() == 0 && !out().isJson()) {
-      out().line("nothing waits: " + handles.size() + " chunks can be read and written");
+      out()
+          .line(
+              "nothing waits: "
+                  + Quantities.count(handles.size(), "chunk", "chunks")
+                  + " can be read and written");
     }
     return ExitCode.DONE;
   }

@@ -297,7 +297,7 @@ class CommandLineTest {
     assertThat(tree.outLines())
         .containsExactly(
             "/sorted", "├── a  4", "├── b  3", "├── c  1", "└── folder/", "    └── deep  0");
-    assertThat(tree.err()).isEqualTo("1 folders, 4 files\n");
+    assertThat(tree.err()).isEqualTo("1 folder, 4 files\n");
     assertThat(ok("-q", "tree", "-L", "1", "/sorted").err()).isEmpty();
   }
 
@@ -355,8 +355,12 @@ class CommandLineTest {
     assertThat(ok("mv", "/mv/from/a", "/mv/to").out()).isEmpty();
     assertThat(ok("mv", "/mv/from", "/mv/away").out()).isEmpty();
     assertThat(ok("cat", "/mv/to/a", "/mv/away/b").out()).isEqualTo("AB");
-    shell.run("mv", "/mv/to/a", "/mv/away/b").mustFail(4, "/mv/away/b");
-    assertThat(ok("cp", "-r", "/mv/away", "/mv/copy").out()).isEmpty();
+    CommandLineRun there = shell.run("mv", "/mv/to/a", "/mv/away/b");
+    there.mustFail(4, "/mv/away/b");
+    assertThat(there.err()).contains("-f");
+    assertThat(ok("cp", "--progress=plain", "-r", "/mv/away", "/mv/copy").err())
+        .endsWith("  1 file\n")
+        .doesNotContain("MiB/s");
     assertThat(ok("cat", "/mv/copy/b").out()).isEqualTo("B");
     shell.run("cp", "/mv/away", "/mv/copy2").mustFail(4, "is a folder");
     shell.run("cp", "-r", "/mv", "/mv/in/itself").mustFail(2, "itself");
@@ -432,13 +436,22 @@ class CommandLineTest {
     assertThat(chunk.getAsJsonArray("members")).hasSize(2);
     String handle = chunk.get("chunk").getAsString();
     ok("wait", "--for", "chunk=" + handle + ":2");
-    shell.run("--timeout", "100ms", "wait", "--for", "chunk=" + handle + ":4").mustBe(10);
+    assertThat(
+            shell
+                .run("--timeout", "100ms", "wait", "--for", "chunk=" + handle + ":4")
+                .mustBe(10)
+                .err())
+        .contains("it has 2 members");
     assertThat(ok("chunk", "get", handle).out()).contains("/copies").contains("replica ");
     assertThat(ok("chunk", "verify", "/copies").outLines())
         .hasSize(3)
         .allMatch(line -> line.startsWith("CHUNK") || line.endsWith("good"));
     assertThat(ok("du", "/copies").outLines()).hasSize(2);
-    assertThat(ok("setrep", "-w", "4", "/copies").out()).isEmpty();
+    assertThat(ok("setrep", "-w", "4", "/copies").err()).isEmpty();
+    assertThat(ok("setrep", "9", "/copies").err())
+        .isEqualTo("leasefs: warning: 9 copies are wanted, 4 servers are there\n");
+    assertThat(ok("status").out()).contains("degraded: see 'leasefs fsck'");
+    assertThat(ok("setrep", "-w", "4", "/copies").err()).isEmpty();
     assertThat(ok("chunk", "verify", "/copies").outLines()).hasSize(5);
   }
 
@@ -447,7 +460,14 @@ class CommandLineTest {
     put("/look", noise(100));
     assertThat(ok("node", "ls", "-o", "name").outLines())
         .containsExactly("cs1", "cs2", "cs3", "cs4");
-    assertThat(ok("node", "get", "cs1").out()).contains("cs1").contains("live");
+    assertThat(ok("node", "get", "cs1").out())
+        .contains("cs1", "live")
+        .containsPattern("silent +[0-9.]+m?s\n")
+        .containsPattern("total +[0-9.]+ [KMGT]iB ")
+        .doesNotContain("Nanos");
+    CommandLineRun live = shell.run("node", "rm", "cs1", "--yes");
+    assertThat(live.exit()).isNotZero();
+    assertThat(live.err()).contains("hint: empty it first: 'leasefs node drain cs1 --wait'");
     shell.run("node", "get", "cs9").mustFail(3, "cs9");
     assertThat(ok("df", "-h").outLines()).hasSize(5);
     ok("wait", "--for", "leader");
@@ -461,6 +481,7 @@ class CommandLineTest {
     assertThat(ok("why", "/look").out()).contains("nothing waits");
     CommandLineRun fsck = ok("fsck");
     assertThat(fsck.err()).contains("all is well below /");
+    assertThat(ok("fsck", "--json").err()).isEmpty();
     assertThat(ok("version").out()).startsWith("leasefs ");
     assertThat(ok("config", "view", "--sources").out()).contains("LEASEFS_MASTER");
     assertThat(ok("completion", "bash").out()).contains("leasefs");
