@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -85,6 +86,15 @@ final class Outbox {
       }
     }
     commands.forEach((server, command) -> put(server, slot, command));
+  }
+
+  /**
+   * These chunks are gone: nobody has anything to do for them any more but to delete their copies.
+   */
+  void dropGone(Predicate<ChunkHandle> gone) {
+    for (LinkedHashMap<Key, Entry> of : entries.values()) {
+      of.keySet().removeIf(key -> key.slot != Slot.DELETE && gone.test(key.chunk));
+    }
   }
 
   @Nullable Command find(ServerId server, ChunkHandle chunk, Slot slot) {

@@ -142,6 +142,7 @@ final class Upkeep {
     noteAway(now);
     handOverDraining();
     forget(now);
+    soft.outbox.dropGone(chunk -> changes.entry(chunk) == null);
     if (reportsIn()) {
       learners(now);
       scan(now);
@@ -215,11 +216,7 @@ final class Upkeep {
   /** Learners: told whom to copy, and taken in when they have caught up. */
   private void learners(long now) {
     List<ChunkHandle> chunks = soft.read(view -> view.chunksWithLearners());
-    Set<ChunkHandle> over = new TreeSet<>(copyingSince.keySet());
-    over.removeAll(chunks);
-    // the chunk is gone, or its learners: nobody is to copy it any more
-    over.forEach(chunk -> soft.outbox.replace(chunk, Outbox.Slot.COPY, Map.of()));
-    copyingSince.keySet().removeAll(over);
+    copyingSince.keySet().retainAll(chunks);
     joins.keySet().retainAll(chunks);
     for (ChunkHandle chunk : chunks) {
       copyingSince.putIfAbsent(chunk, now);
