@@ -3,6 +3,8 @@ package io.leasefs.master;
 import io.leasefs.common.api.AdminApi;
 import io.leasefs.common.config.Config;
 import io.leasefs.common.edge.Clock;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.Endpoints;
 import io.leasefs.common.model.ServerAddress;
 import io.leasefs.common.rpc.MasterServer;
@@ -28,6 +30,7 @@ import io.leasefs.server.threads.SerialThread;
 import io.leasefs.server.threads.TimerThread;
 import io.micrometer.core.instrument.Gauge;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -41,6 +44,7 @@ public final class MasterMain {
   /** Threads that carry connections. */
   private static final int NETWORK_THREADS = 2;
 
+  private static final String EVENTS = "events.jsonl";
   private static final long LEADER_NANOS = 10_000_000_000L;
   private static final long LOOK_NANOS = 10_000_000;
   private static final int MAX_PENDING = 10_000;
@@ -68,17 +72,18 @@ public final class MasterMain {
     DataFolder folder =
         DataFolder.open(data, "master", mine.self().name(), config.find(ServerKeys.CLUSTER_ID));
     process.onStop("folder", folder);
+    Path logFolder = data.resolve("log");
+    checkLogIsThere(folder, logFolder);
     String cluster = joinCluster(folder);
 
     Clock clock = SystemClock.grantor();
-    EventLines lines = new EventLines(new LocalDisk(data).open("events.jsonl", true));
+    EventLines lines = new EventLines(new LocalDisk(data).open(EVENTS, true));
     EventLog events =
         new EventLog(
             mine.self(), System::nanoTime, clock::wallMillis, EventLog.DEFAULT_CAPACITY, lines);
 
     ReplicatedState state = new ReplicatedState();
-    OperationLog log =
-        RatisOperationLog.open(ratis(mine, data.resolve("log")), state, process::halt);
+    OperationLog log = RatisOperationLog.open(ratis(mine, logFolder), state, process::halt);
     process.onStop("log", log);
     TimerThread timers = new TimerThread("timers");
     process.onStop("timers", timers);
@@ -137,6 +142,17 @@ public final class MasterMain {
 
   private static boolean isServed(Role role) {
     return role.leading() ? role.ready() : role.leader().isPresent();
+  }
+
+  /** The log's folder comes before the events, so where there are events there was a log. */
+  private static void checkLogIsThere(DataFolder folder, Path logFolder) throws IOException {
+    if (Files.exists(folder.path().resolve(EVENTS)) && !Files.isDirectory(logFolder)) {
+      throw new LeaseFsException(
+          ErrorCode.CORRUPT,
+          logFolder + " is missing, and a master has served from here",
+          "restore the folder from a backup, or found a new cluster in another one");
+    }
+    Files.createDirectories(logFolder);
   }
 
   /** A fresh folder founds a cluster, unless it was told which one to join. */

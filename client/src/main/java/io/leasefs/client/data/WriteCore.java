@@ -105,6 +105,9 @@ public final class WriteCore<T> {
   private long resumeAt;
   private boolean resumePending;
 
+  /** The newest refusal that waiting alone may not cure. */
+  private @Nullable LeaseFsException standsInTheWay;
+
   private long heardAt;
   private int silences;
   private long progressAt;
@@ -545,6 +548,7 @@ public final class WriteCore<T> {
         }
       }
       case NO_SPACE, TOO_FEW_SERVERS, BUSY, NOT_LEADER, STARTING, UNREACHABLE, TIMED_OUT -> {
+        noteRefusal(new LeaseFsException(refused.code(), refused.message()));
         again(write, now);
         if (refused.code() == ErrorCode.NO_SPACE) {
           wantLayout(now);
@@ -599,7 +603,15 @@ public final class WriteCore<T> {
     }
   }
 
+  /** What stands in the way is told if the time runs out over it. */
+  private void noteRefusal(LeaseFsException failure) {
+    if (failure.code() == ErrorCode.NO_SPACE || failure.code() == ErrorCode.TOO_FEW_SERVERS) {
+      standsInTheWay = failure;
+    }
+  }
+
   private void masterFailed(LeaseFsException failure, long now) {
+    noteRefusal(failure);
     switch (failure.code().reaction()) {
       case TELL -> failAll(failure);
       case RETRY, REFRESH, OTHER_REPLICA, BACK_OFF -> pause(now);
@@ -609,6 +621,7 @@ public final class WriteCore<T> {
   // the present chunk ------------------------------------------------------------------------
 
   private void enter(ChunkLayout layout, Optional<LeaseGrant> newBirth) {
+    standsInTheWay = null;
     chunk = layout;
     seal = layout.seal();
     sealedIn = seal.isPresent() ? layout.configuration().version() : 0;
@@ -736,6 +749,11 @@ public final class WriteCore<T> {
             + limits.timeoutNanos() / 1_000_000
             + " ms for "
             + waited;
+    LeaseFsException reason = standsInTheWay;
+    if (reason != null && !write.unknown) {
+      return new LeaseFsException(
+          reason.code(), message + ": " + reason.getMessage(), reason.hint());
+    }
     return write.unknown
         ? new LeaseFsException(
             ErrorCode.OUTCOME_UNKNOWN,

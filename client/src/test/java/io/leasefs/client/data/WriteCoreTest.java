@@ -383,6 +383,25 @@ class WriteCoreTest {
   }
 
   @Test
+  void aWriteThatFindsNoSpaceSaysSoWhenItsTimeIsUp() {
+    WriteCore<String> empty = core(Optional.empty());
+    assertThat(empty.append("a", ByteBuffer.allocate(1), Checksums.NONE, false, now)).hasSize(1);
+    LeaseFsException full =
+        new LeaseFsException(ErrorCode.NO_SPACE, "1 of 2 servers have room for a chunk");
+    assertThat(empty.addFailed(full, now)).isEmpty();
+    List<WriteAction<String>> late = empty.tick(now + 30 * SECOND);
+    assertThat(late)
+        .filteredOn(WriteAction.Failed.class::isInstance)
+        .singleElement()
+        .satisfies(
+            failed ->
+                assertThat(((WriteAction.Failed<String>) failed).failure())
+                    .hasMessageContaining("1 of 2 servers have room")
+                    .extracting(LeaseFsException::code)
+                    .isEqualTo(ErrorCode.NO_SPACE));
+  }
+
+  @Test
   void progressElsewhereInTheFileKeepsAWriteAlive() {
     append("a", 10);
     append("b", 10);

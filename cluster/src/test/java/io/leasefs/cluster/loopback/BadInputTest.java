@@ -515,6 +515,20 @@ class BadInputTest {
     }
   }
 
+  @Test
+  void masterWhoseLogIsGoneIsRefused() throws Exception {
+    Path data = local.resolve("founded");
+    startMaster(data);
+    try (Stream<Path> all = Files.walk(data.resolve("log"))) {
+      for (Path path : all.sorted((a, b) -> b.compareTo(a)).toList()) {
+        Files.delete(path);
+      }
+    }
+    LeaseFsException refusal = refusal(ErrorCode.CORRUPT, () -> startMaster(data));
+    assertThat(refusal).hasMessageContaining(data.resolve("log") + " is missing");
+    assertThat(data.resolve("log")).doesNotExist();
+  }
+
   private static void copyFolder(Path from, Path to) throws IOException {
     try (Stream<Path> all = Files.walk(from)) {
       for (Path path : (Iterable<Path>) all::iterator) {

@@ -14,6 +14,7 @@ import java.net.BindException;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -24,6 +25,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.apache.ratis.conf.RaftProperties;
 import org.apache.ratis.grpc.GrpcConfigKeys;
 import org.apache.ratis.protocol.ClientId;
@@ -57,6 +61,9 @@ public final class RatisOperationLog implements OperationLog {
       RaftGroupId.valueOf(
           UUID.nameUUIDFromBytes("leasefs-masters".getBytes(StandardCharsets.UTF_8)));
 
+  private static final Pattern SEGMENT = Pattern.compile("log_(?:inprogress_)?(\\d+)(?:-\\d+)?");
+  private static final Pattern CHECKPOINT = Pattern.compile("snapshot\\.\\d+_(\\d+)");
+
   private final ReplicatedState state;
   private final RaftPeerId self;
   private final RaftServer raft;
@@ -78,6 +85,7 @@ public final class RatisOperationLog implements OperationLog {
     RaftServer raft = null;
     try {
       Files.createDirectories(settings.folder());
+      checkComplete(settings.folder());
       raft =
           RaftServer.newBuilder()
               .setServerId(RaftPeerId.valueOf(settings.self().name()))
@@ -164,6 +172,32 @@ public final class RatisOperationLog implements OperationLog {
 
   private static TimeDuration millis(long count) {
     return TimeDuration.valueOf(count, TimeUnit.MILLISECONDS);
+  }
+
+  /**
+   * The checkpoint must reach up to where the log begins. Ratis itself would look for the entries
+   * in between for ever.
+   */
+  private static void checkComplete(Path folder) throws IOException {
+    long begins = Long.MAX_VALUE;
+    long covered = -1;
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : (Iterable<Path>) files::iterator) {
+        String name = String.valueOf(file.getFileName());
+        Matcher segment = SEGMENT.matcher(name);
+        Matcher checkpoint = CHECKPOINT.matcher(name);
+        if (segment.matches()) {
+          begins = Math.min(begins, Long.parseLong(segment.group(1)));
+        } else if (checkpoint.matches()) {
+          covered = Math.max(covered, Long.parseLong(checkpoint.group(1)));
+        }
+      }
+    }
+    if (begins != Long.MAX_VALUE && begins > covered + 1) {
+      throw new LeaseFsException(
+          ErrorCode.CORRUPT,
+          "it begins at entry " + begins + ", and no checkpoint reaches up to there");
+    }
   }
 
   /** One clear line for what kept the log from opening. */

@@ -205,6 +205,32 @@ class RatisOperationLogTest {
   }
 
   @Test
+  void refusesToStartWithoutTheCheckpointThatTheLogGoesOnFrom() throws Exception {
+    RatisOperationLog log = open(100);
+    get(log.append(mkdir("/a")));
+    log.close();
+    RatisOperationLog again = open(100); // begins a new segment, and the old one goes
+    for (int i = 0; i < 200; i++) {
+      get(again.append(mkdir("/d" + i)));
+    }
+    again.close();
+    assertThat(only("log_(inprogress_)?\\d+(-\\d+)?")).asString().doesNotContain("_0");
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.filter(f -> f.toString().contains("snapshot.")).toList()) {
+        Files.delete(file);
+      }
+    }
+    assertThatThrownBy(() -> openUnready(100))
+        .isInstanceOfSatisfying(
+            LeaseFsException.class,
+            e -> {
+              assertThat(e.code()).isEqualTo(ErrorCode.CORRUPT);
+              assertThat(e).hasMessageContaining("no checkpoint reaches up to there");
+              assertThat(e.hint()).contains("restore this folder from a backup");
+            });
+  }
+
+  @Test
   void refusesToStartOnADamagedLog() throws Exception {
     RatisOperationLog log = open(1_000_000);
     for (int i = 0; i < 50; i++) {
