@@ -104,12 +104,7 @@ record BadUsage(String message, String hint, boolean similar) {
           : name(first) + ": its " + first.paramLabel() + " is missing";
     }
     if (first.arity().min() > 1) {
-      String what = first.description().length == 0 ? "" : " (" + first.description()[0] + ")";
-      return "at least "
-          + first.arity().min()
-          + " are needed of "
-          + first.paramLabel()
-          + what.replaceFirst("\\.\\)$", ")");
+      return first.paramLabel() + ": at least " + first.arity().min() + " are needed";
     }
     return arguments.stream().map(ArgSpec::paramLabel).collect(Collectors.joining(" and "))
         + (arguments.size() > 1 ? " are missing" : " is missing");

@@ -29,7 +29,11 @@ final class CpVerb extends Verb {
   @Option(names = "-f", description = "Replace existing files.")
   private boolean force;
 
-  @Parameters(paramLabel = "PATH", arity = "2..*", description = "Sources, then the target.")
+  @Parameters(
+      paramLabel = "SRC... DST",
+      arity = "2..*",
+      hideParamSyntax = true,
+      description = "The target may be a folder.")
   private List<String> paths = new ArrayList<>();
 
   private @Nullable Puts puts;

@@ -47,7 +47,11 @@ final class GetVerb extends Verb {
   @Option(names = "--verify", description = "Read what was written and compare its checksum.")
   private boolean verify;
 
-  @Parameters(paramLabel = "PATH", arity = "2..*", description = "SRC... DST; DST may be '-'.")
+  @Parameters(
+      paramLabel = "SRC... DST",
+      arity = "2..*",
+      hideParamSyntax = true,
+      description = "Files and folders; then the local target, or '-'.")
   private List<String> paths = new ArrayList<>();
 
   /** One file or folder of the cluster and where it goes. */

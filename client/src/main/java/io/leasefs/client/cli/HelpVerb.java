@@ -6,6 +6,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Help;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
@@ -14,7 +15,13 @@ import picocli.CommandLine.UnmatchedArgumentException;
 /** {@code leasefs help}. */
 @Command(
     description = "Show the page of help of a command, or the overview.",
-    footer = {"", "Examples:", "  leasefs help put", "  leasefs help lease timeline"})
+    footer = {
+      "",
+      "Examples:",
+      "  leasefs help put",
+      "  leasefs help options",
+      "  leasefs help lease timeline"
+    })
 final class HelpVerb implements Runnable {
   @Spec @Nullable CommandSpec spec;
 
@@ -24,6 +31,13 @@ final class HelpVerb implements Runnable {
   @Override
   public void run() {
     CommandLine page = Objects.requireNonNull(spec).root().commandLine();
+    if (words.equals(List.of("options"))) {
+      Help overview = page.getHelp();
+      page.getOut()
+          .print("Options of all commands:" + System.lineSeparator() + overview.optionList());
+      page.getOut().flush();
+      return;
+    }
     for (int i = 0; i < words.size(); i++) {
       CommandLine below = page.getSubcommands().get(words.get(i));
       if (below == null) {

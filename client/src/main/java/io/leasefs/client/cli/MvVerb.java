@@ -23,7 +23,11 @@ final class MvVerb extends Verb {
   @Option(names = "-f", description = "Put an existing file at the target into the trash.")
   private boolean force;
 
-  @Parameters(paramLabel = "PATH", arity = "2..*", description = "Sources, then the target.")
+  @Parameters(
+      paramLabel = "SRC... DST",
+      arity = "2..*",
+      hideParamSyntax = true,
+      description = "The target may be a folder.")
   private List<String> paths = new ArrayList<>();
 
   @Override

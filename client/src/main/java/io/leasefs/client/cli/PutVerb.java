@@ -80,7 +80,11 @@ final class PutVerb extends Verb {
   @Option(names = "--size", paramLabel = "N", description = "Bytes that '-' must bring.")
   private @Nullable String size;
 
-  @Parameters(paramLabel = "PATH", arity = "2..*", description = "SRC... DST; SRC may be '-'.")
+  @Parameters(
+      paramLabel = "SRC... DST",
+      arity = "2..*",
+      hideParamSyntax = true,
+      description = "Local files and folders, or '-'; then the target.")
   private List<String> paths = new ArrayList<>();
 
   /** One local file and where it goes. */

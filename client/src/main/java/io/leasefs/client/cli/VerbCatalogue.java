@@ -115,6 +115,7 @@ public final class VerbCatalogue {
     UsageMessageSpec usage = spec.usageMessage();
     usage.sortOptions(false);
     exitCodes(usage);
+    HelpPage.dress(spec);
     for (Map.Entry<String, CommandLine> sub : spec.subcommands().entrySet()) {
       dress(sub.getValue().getCommandSpec(), sub.getKey());
     }

@@ -154,7 +154,7 @@ class BadInputTest {
 
   @Test
   void wrongUsageIsToldInPlainWords() {
-    mustBeTold(shell.run("put", "x"), "at least 2 are needed of PATH (SRC... DST");
+    mustBeTold(shell.run("put", "x"), "put: SRC... DST: at least 2 are needed");
     mustBeTold(shell.run("cat"), "cat: PATH is missing");
     mustBeTold(shell.run("mkdir", "--nonsense", "/x"), "no such option: --nonsense");
     mustBeTold(shell.run("stat", "--frmat", "x", "/"), "Did you mean: leasefs stat --format?");

@@ -179,7 +179,8 @@ class CommandTreeTest {
         .contains("Examples:")
         .contains("Exit codes:")
         .doesNotContain("${");
-    assertThat(page.out().lines()).allMatch(line -> line.length() <= 100, "at most 100 wide");
+    assertThat(page.out().lines()).allMatch(line -> line.length() <= 80, "at most 80 wide");
+    assertThat(page.out()).contains("see 'leasefs help options'").doesNotContain("--no-color");
   }
 
   @Test
@@ -189,6 +190,19 @@ class CommandTreeTest {
     assertThat(shell.run("help", "lease", "timeline").mustBe(0).out())
         .isEqualTo(shell.run("lease", "timeline", "--help").mustBe(0).out());
     assertThat(shell.run("help", "lss").mustBe(2).err()).contains("Did you mean: leasefs ls");
+  }
+
+  @Test
+  void choicesAreDescribedOnThePageToo() {
+    assertThat(shell.run("test", "--help").mustBe(0).out())
+        .startsWith("Usage: leasefs test (-e | -f | -d | -s | -z) PATH\n")
+        .containsPattern("-d +It is a folder.");
+  }
+
+  @Test
+  void optionsOfAllCommandsAreOnAPageOfTheirOwn() {
+    assertThat(shell.run("help", "options").mustBe(0).out())
+        .contains("--master", "--timeout", "--no-color", "--yes");
   }
 
   @Test
