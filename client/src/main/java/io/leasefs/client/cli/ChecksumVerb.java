@@ -6,6 +6,7 @@ import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ChunkLayout;
 import io.leasefs.common.model.ChunkSeal;
 import io.leasefs.common.model.FileLayout;
+import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.Location;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,7 +39,7 @@ final class ChecksumVerb extends Verb {
         each(
             paths,
             path -> {
-              FileLayout layout = client().layout(path.text());
+              FileLayout layout = settled(path);
               int crc = 0;
               long length = 0;
               for (ChunkLayout chunk : layout.chunks()) {
@@ -67,6 +68,25 @@ final class ChecksumVerb extends Verb {
             });
     listing.finish();
     return damaged ? ExitCode.DAMAGED : exit;
+  }
+
+  /** A closed file's last chunk may still be on its way to be sealed: that does not take long. */
+  private FileLayout settled(FilePath path) {
+    FileLayout[] layout = {client().layout(path.text())};
+    if (!isSealed(layout[0]) && client().stat(path.text()).openWriters() == 0) {
+      boolean unused =
+          waiting(path + " to be sealed")
+              .within(
+                  () -> {
+                    layout[0] = client().layout(path.text());
+                    return isSealed(layout[0]);
+                  });
+    }
+    return layout[0];
+  }
+
+  private static boolean isSealed(FileLayout layout) {
+    return layout.chunks().stream().allMatch(chunk -> chunk.seal().isPresent());
   }
 
   private void compare(ChunkLayout chunk, ChunkSeal seal) {
