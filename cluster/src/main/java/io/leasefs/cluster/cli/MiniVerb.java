@@ -33,7 +33,11 @@ import picocli.CommandLine.Option;
 public final class MiniVerb extends Verb {
   private static final long LOOK_MILLIS = 500;
 
-  @Option(names = "--nodes", defaultValue = "4", description = "Chunkservers. Default: 4.")
+  @Option(
+      names = "--nodes",
+      paramLabel = "N",
+      defaultValue = "4",
+      description = "Chunkservers, 1 to 32. Default: 4.")
   private int nodes = 4;
 
   @Option(
@@ -45,13 +49,25 @@ public final class MiniVerb extends Verb {
   @Option(names = "--keep", description = "Do not remove the temporary folder at the end.")
   private boolean keep;
 
-  @Option(names = "--ttl", defaultValue = "10s", description = "Lease time, T. Default: 10s.")
+  @Option(
+      names = "--ttl",
+      paramLabel = "DURATION",
+      defaultValue = "10s",
+      description = "Lease time, T. Default: 10s.")
   private String ttl = "10s";
 
-  @Option(names = "--chunk-size", defaultValue = "64MiB", description = "Default: 64MiB.")
+  @Option(
+      names = "--chunk-size",
+      paramLabel = "SIZE",
+      defaultValue = "64MiB",
+      description = "Default: 64MiB.")
   private String chunkSize = "64MiB";
 
-  @Option(names = "--replication", defaultValue = "3", description = "Copies. Default: 3.")
+  @Option(
+      names = "--replication",
+      paramLabel = "N",
+      defaultValue = "3",
+      description = "Copies. Default: 3.")
   private int replication = 3;
 
   @Option(
