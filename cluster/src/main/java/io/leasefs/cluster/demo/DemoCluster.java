@@ -17,6 +17,9 @@ interface DemoCluster extends AutoCloseable {
    */
   void check();
 
+  /** Whether its servers have just been started, so that they run most code for the first time. */
+  boolean hasJustStarted();
+
   /** SIGKILL. */
   void kill(String server);
 

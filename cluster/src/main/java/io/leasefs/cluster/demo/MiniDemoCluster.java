@@ -39,6 +39,11 @@ final class MiniDemoCluster implements DemoCluster {
   }
 
   @Override
+  public boolean hasJustStarted() {
+    return true;
+  }
+
+  @Override
   public void kill(String server) {
     server(server).kill();
   }

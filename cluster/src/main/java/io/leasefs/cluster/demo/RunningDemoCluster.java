@@ -80,6 +80,11 @@ final class RunningDemoCluster implements DemoCluster {
   }
 
   @Override
+  public boolean hasJustStarted() {
+    return false;
+  }
+
+  @Override
   public void kill(String server) {
     fetch(server);
     LeaseFs.join(server(server).fault("kill", List.of()));

@@ -896,7 +896,10 @@ final class ChangeDesk {
     long next = Long.MAX_VALUE;
     for (Map.Entry<ChunkHandle, Lease> one : new TreeMap<>(known).entrySet()) {
       Lease lease = one.getValue();
-      if (!lease.revoked() || proposed.contains(one.getKey()) || isPaused(one.getKey())) {
+      if (!lease.revoked()
+          || ending.contains(one.getKey()) // acknowledged: its end is on its way into the log
+          || proposed.contains(one.getKey())
+          || isPaused(one.getKey())) {
         continue;
       }
       Optional<Long> gate =
