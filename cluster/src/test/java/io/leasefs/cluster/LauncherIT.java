@@ -90,19 +90,6 @@ class LauncherIT {
     assertThat(outcome.out()).contains("(Java 25");
   }
 
-  @Test
-  void startUpCacheIsMadeOnceAndUsed() throws Exception {
-    Outcome first = run(Map.of(), script.toString(), "version");
-    assertThat(first.exitCode()).isZero();
-    assertThat(first.err()).startsWith("leasefs: preparing its start-up caches");
-    Path lib = temporary.resolve("lease fs/lib");
-    try (Stream<Path> files = Files.walk(lib)) {
-      assertThat(files.map(file -> file.getFileName().toString()))
-          .contains("short.aot", "data.aot", "service.aot");
-    }
-    assertThat(run(Map.of(), script.toString(), "version").err()).isEmpty();
-  }
-
   private Outcome run(Map<String, String> environment, String... command) throws Exception {
     Path out = temporary.resolve("out");
     Path err = temporary.resolve("err");

@@ -118,6 +118,11 @@ class ReadmeIT {
     }
     assertThat(met).as("commands on the page").containsAll(EXPECTED.keySet());
     assertThat(complaints).doesNotContain("\tat ").doesNotContain("Exception");
+    assertThat(complaints).containsOnlyOnce("leasefs: preparing its start-up caches");
+    try (Stream<Path> made = Files.walk(home.resolve("lib"))) {
+      assertThat(made.map(file -> file.getFileName().toString()))
+          .contains("short.aot", "data.aot", "service.aot");
+    }
     assertThat(all).as("how the cluster ended").contains("@@mini 143\n");
     assertThat(all.substring(all.indexOf("@@mini"))).as("contexts").doesNotContain("tour");
   }
