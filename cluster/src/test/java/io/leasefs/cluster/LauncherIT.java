@@ -27,7 +27,7 @@ class LauncherIT {
   void unpack() throws IOException {
     Path home = temporary.resolve("lease fs");
     try (Stream<Path> files = Files.walk(DIST)) {
-      for (Path from : files.filter(file -> !file.toString().contains("/lib/aot-")).toList()) {
+      for (Path from : files.filter(file -> !file.toString().contains("/lib/aot/")).toList()) {
         Path to = home.resolve(DIST.relativize(from).toString());
         if (Files.isDirectory(from)) {
           Files.createDirectories(to);
