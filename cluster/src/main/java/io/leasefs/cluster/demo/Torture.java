@@ -110,7 +110,7 @@ public final class Torture {
             create(client, file);
             all.add(
                 new Writers(
-                    List.of(cluster.masterAddress()), file, CLIENTS_PER_FILE, writesOn, true));
+                    List.of(cluster.masterAddress()), file, CLIENTS_PER_FILE, writesOn, true, 0));
           });
       boolean _ = awaitProgress(all, System.nanoTime());
       long before = count(all);

@@ -14,12 +14,15 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Clients that append records to one file, each on a thread and with a session of its own, each
- * sending the next record when the one before is answered. One that fails (its outcome unknown) has
- * ended; where they are to carry on, another client takes its thread, under a number of its own.
+ * sending the next record when the one before is answered and it has rested. One that fails (its
+ * outcome unknown) has ended; where they are to carry on, another client takes its thread, under a
+ * number of its own.
  */
 final class Writers {
   /** Bytes of a record. */
@@ -35,8 +38,9 @@ final class Writers {
   private final List<Acknowledged> acknowledged = Collections.synchronizedList(new ArrayList<>());
   private final List<String> failures = Collections.synchronizedList(new ArrayList<>());
   private final boolean carriesOn;
+  private final long restNanos;
   private final AtomicInteger nextClient;
-  private volatile boolean stopping;
+  private final CountDownLatch stopping = new CountDownLatch(1);
   private volatile long newestAcknowledgementNanos;
 
   /**
@@ -44,11 +48,18 @@ final class Writers {
    *
    * @param writesOn false: they wait for the chunk's next primary instead of asking for a new chunk
    * @param carriesOn true: another client goes on where one has failed
+   * @param restNanos from an answer to the next record
    */
   Writers(
-      List<ServerAddress> masters, String file, int clients, boolean writesOn, boolean carriesOn) {
+      List<ServerAddress> masters,
+      String file,
+      int clients,
+      boolean writesOn,
+      boolean carriesOn,
+      long restNanos) {
     this.file = file;
     this.carriesOn = carriesOn;
+    this.restNanos = restNanos;
     this.nextClient = new AtomicInteger(clients);
     for (int i = 0; i < clients; i++) {
       int client = i;
@@ -61,7 +72,7 @@ final class Writers {
 
   private void write(List<ServerAddress> masters, int first, boolean writesOn) {
     run(masters, first, writesOn);
-    while (carriesOn && !stopping) {
+    while (carriesOn && stopping.getCount() > 0) {
       int next = nextClient.getAndIncrement();
       if (next > MAX_CLIENT) {
         failures.add(file + ": more than " + MAX_CLIENT + " clients have failed");
@@ -74,14 +85,19 @@ final class Writers {
   private void run(List<ServerAddress> masters, int client, boolean writesOn) {
     try (LeaseFs files = LeaseFs.connect(LeaseFsConfig.of(masters).withWritesOn(writesOn));
         RecordAppender appender = files.recordAppender(file)) {
-      for (long number = 1; !stopping; number++) {
+      boolean stopped = false;
+      for (long number = 1; !stopped; number++) {
         AppendResult result = appender.append(record(client, number));
         long now = System.nanoTime();
         acknowledged.add(
             new Acknowledged(
                 file, client, number, result.chunk().toString(), result.version(), now));
         newestAcknowledgementNanos = now;
+        stopped = stopping.await(restNanos, TimeUnit.NANOSECONDS);
       }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      failures.add(file + ", client " + client + ": interrupted");
     } catch (LeaseFsException e) {
       failures.add(file + ", client " + client + ": " + e.getMessage());
     }
@@ -122,7 +138,7 @@ final class Writers {
 
   /** Tells all to end after the record under way, and waits for them. */
   List<Acknowledged> stop() throws InterruptedException {
-    stopping = true;
+    stopping.countDown();
     for (Thread thread : threads) {
       thread.join(JOIN_MILLIS);
       if (thread.isAlive()) {
