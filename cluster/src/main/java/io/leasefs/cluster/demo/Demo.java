@@ -27,6 +27,7 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Random;
 import java.util.function.BiConsumer;
 import java.util.regex.Pattern;
@@ -119,8 +120,9 @@ public final class Demo {
     var status = LeaseFs.join(client.admin().status());
     tell("cluster ready: 1 master, " + status.nodesLive() + " nodes");
     clearFolder();
-    if (cluster.hasJustStarted()) {
-      warmUp();
+    Optional<DemoCluster.Rehearsal> rehearsal = cluster.rehearsal();
+    if (rehearsal.isPresent()) {
+      warmUp(rehearsal.get());
     }
     byte[] content = writeRealFile();
     AdminApi.LeaseStatus lease = createFiles();
@@ -249,9 +251,9 @@ public final class Demo {
 
   /**
    * What is measured is a cluster at work, not JVMs that run code for the first time: some writing,
-   * and some hand-overs in good order, of a file that is not judged.
+   * the death of a server, and some hand-overs in good order, of a file that is not judged.
    */
-  private void warmUp() throws InterruptedException {
+  private void warmUp(DemoCluster.Rehearsal rehearsal) throws InterruptedException {
     tell("warming up");
     String path = FOLDER + "/try-0";
     FileWriter open =
@@ -259,6 +261,8 @@ public final class Demo {
             path, CreateOptions.DEFAULT.withParents(true)); // closing would seal the chunk
     Writers writers = new Writers(cluster.masters(), path, APPEND_CLIENTS, false, false, 0);
     try {
+      awaitAcknowledgements(writers, writers, System.nanoTime() + SECOND, 10 * SECOND);
+      rehearsal.killAndRestart(secondaries(path, leaseOf(path).holder().name()).get(0));
       for (int i = 0; i < WARM_UP_HAND_OVERS; i++) {
         int _ = awaitPace(List.of(writers));
         ServerId holder = leaseOf(path).holder();

@@ -5,6 +5,7 @@ import io.leasefs.common.model.ClusterEvent;
 import io.leasefs.common.model.ServerAddress;
 import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 
 /** The cluster that a demo acts on. Any thread. */
 interface DemoCluster extends AutoCloseable {
@@ -17,8 +18,16 @@ interface DemoCluster extends AutoCloseable {
    */
   void check();
 
-  /** Whether its servers have just been started, so that they run most code for the first time. */
-  boolean hasJustStarted();
+  /**
+   * How servers that have just been started may be warmed up; absent where they are long at work.
+   */
+  Optional<Rehearsal> rehearsal();
+
+  /** What only a cluster made for the demo allows. */
+  interface Rehearsal {
+    /** SIGKILL, and a new start; returns once it serves. */
+    void killAndRestart(String server);
+  }
 
   /** SIGKILL. */
   void kill(String server);

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /** A mini-cluster of the demo's own. */
@@ -39,8 +40,12 @@ final class MiniDemoCluster implements DemoCluster {
   }
 
   @Override
-  public boolean hasJustStarted() {
-    return true;
+  public Optional<Rehearsal> rehearsal() {
+    return Optional.of(
+        server -> {
+          kill(server);
+          cluster.restart(server(server));
+        });
   }
 
   @Override

@@ -80,8 +80,8 @@ final class RunningDemoCluster implements DemoCluster {
   }
 
   @Override
-  public boolean hasJustStarted() {
-    return false;
+  public Optional<Rehearsal> rehearsal() {
+    return Optional.empty();
   }
 
   @Override
