@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -46,6 +47,41 @@ class LauncherIT {
     assertThat(outcome.err()).isEmpty();
     assertThat(outcome.out()).startsWith("leasefs ").contains("(Java 25");
     assertThat(outcome.exitCode()).isZero();
+  }
+
+  @Test
+  void runsThroughALinkedFolderAndByAPathWithDots() throws Exception {
+    Path folder = Files.createSymbolicLink(temporary.resolve("linked"), script.getParent());
+    for (String path :
+        List.of(
+            folder + "/leasefs", folder + "/./leasefs", script.getParent() + "/../bin/leasefs")) {
+      Outcome outcome = run(Map.of("LEASEFS_NO_AOT", "1"), "bash", path, "version");
+      assertThat(outcome.err()).as(path).isEmpty();
+      assertThat(outcome.exitCode()).as(path).isZero();
+    }
+  }
+
+  @Test
+  void colonInThePathIsRefusedInOneLine() throws Exception {
+    Path home = Files.move(temporary.resolve("lease fs"), temporary.resolve("a:b"));
+    Outcome outcome = run(Map.of(), home.resolve("bin/leasefs").toString(), "version");
+    assertThat(outcome.exitCode()).isEqualTo(2);
+    assertThat(outcome.err()).startsWith("leasefs: the path " + home + " has a colon");
+  }
+
+  @Test
+  void cachesThatCannotBeMadeAreToldOnceAndDoneWithout() throws Exception {
+    Path timeout = Files.createDirectories(temporary.resolve("path")).resolve("timeout");
+    Files.writeString(timeout, "#!/bin/sh\nexit 1\n", UTF_8); // every rehearsal ends at once
+    assertThat(timeout.toFile().setExecutable(true)).isTrue();
+    String path = timeout.getParent() + ":" + System.getenv("PATH");
+    Outcome first = run(Map.of("PATH", path), script.toString(), "version");
+    assertThat(first.exitCode()).isZero();
+    assertThat(first.out()).startsWith("leasefs ");
+    assertThat(first.err()).contains("could not all be made").doesNotContain("unbound");
+    Outcome second = run(Map.of("PATH", path), script.toString(), "version");
+    assertThat(second.exitCode()).isZero();
+    assertThat(second.err()).isEmpty();
   }
 
   @Test

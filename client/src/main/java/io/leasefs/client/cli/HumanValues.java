@@ -32,8 +32,13 @@ final class HumanValues {
         .collect(Collectors.joining(" "));
   }
 
+  /** A quantity without its blank, a text with blanks in quotes. */
   private static String oneWord(String key, Object value) {
-    return value(key, value).replaceFirst(" \\(.*\\)$", "").replace(" ", "");
+    String text = value(key, value);
+    if (isNumber(value) && isQuantity(key)) {
+      return text.replaceFirst(" \\(.*\\)$", "").replace(" ", "");
+    }
+    return text.indexOf(' ') < 0 ? text : '"' + text + '"';
   }
 
   /** Without its unit, where the value is shown in one that suits it. */

@@ -33,6 +33,9 @@ final class LsVerb extends Verb {
   @Option(names = "-l", description = "More of each, as -o wide.")
   private boolean wide;
 
+  @Option(names = "-1", description = "Names only, one a line, as -o name.")
+  private boolean names;
+
   @Option(names = "-a", description = "For those used to it: all names are always listed.")
   @SuppressWarnings("UnusedVariable") // hands type it
   private boolean all;
@@ -51,8 +54,8 @@ final class LsVerb extends Verb {
 
   @Override
   protected int run() throws Exception {
-    Listing listing =
-        (wide ? out().wide() : out()).listing("", ">", "", ">", "", "+>", "+", "").withoutHeader();
+    Output out = names ? out().names() : wide ? out().wide() : out();
+    Listing listing = out.listing("", ">", "", ">", "", "+>", "+", "").withoutHeader();
     int exit =
         each(
             paths,

@@ -28,6 +28,10 @@ public final class Output {
     return new Output(out, format == OutputFormat.TABLE ? OutputFormat.WIDE : format, colour);
   }
 
+  Output names() {
+    return new Output(out, isJson() ? format : OutputFormat.NAME, colour);
+  }
+
   /** True where the answer is read by a program. */
   public boolean isJson() {
     return format == OutputFormat.JSON || format == OutputFormat.JSONL;

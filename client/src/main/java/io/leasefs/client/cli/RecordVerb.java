@@ -58,7 +58,7 @@ final class RecordVerb extends Verb {
         if (record.length > RecordAppender.MAX_RECORD_BYTES) {
           throw new LeaseFsException(
               ErrorCode.RECORD_TOO_LARGE,
-              "a record of " + record.length + " bytes, more than 1 MiB",
+              "a record of more than 1 MiB",
               "split it, or use 'leasefs append'");
         }
         if (underWay.size() >= UNDER_WAY) {

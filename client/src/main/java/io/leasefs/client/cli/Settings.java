@@ -74,7 +74,7 @@ public final class Settings {
       throw new LeaseFsException(
           ErrorCode.INVALID_ARGUMENT,
           "no context named '" + name + "' in " + file.path(),
-          "see them with 'leasefs context ls'");
+          "see them with 'leasefs context ls'; a mini-cluster takes its own away when it ends");
     }
     return context;
   }

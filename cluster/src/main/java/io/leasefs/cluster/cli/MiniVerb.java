@@ -137,7 +137,7 @@ public final class MiniVerb extends Verb {
       Thread.sleep(LOOK_MILLIS);
       for (ServerChild ended : cluster.ended()) {
         if (ended == cluster.master()) {
-          warn("the master has ended; its log is " + ended.log());
+          warn("the master has ended, so all is stopped; its log is " + ended.log());
           return ExitCode.FAILED;
         }
         if (told.add(ended.name())) {

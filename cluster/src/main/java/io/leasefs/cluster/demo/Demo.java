@@ -67,7 +67,7 @@ public final class Demo {
    * What a client rests after an answer. Without it six clients and six servers fill two cores, and
    * the gap measured is mostly the wait for a processor.
    */
-  private static final long REST_NANOS = 5 * MILLION;
+  private static final long REST_NANOS = 15 * MILLION;
 
   private static final int TRIES_FOR_ONE_PRIMARY = 20;
   private static final int REAL_FILE_BYTES = 8 << 20;
