@@ -9,6 +9,7 @@ import io.leasefs.common.model.ServerAddress;
 import io.netty.channel.ChannelOption;
 import java.net.InetSocketAddress;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -106,7 +107,8 @@ public final class Channels implements AutoCloseable {
       return;
     }
     closed = true;
-    channels.values().forEach(ManagedChannel::shutdownNow);
+    // Of a copy: a call that is broken off may ask elsewhere at once, on this thread.
+    List.copyOf(channels.values()).forEach(ManagedChannel::shutdownNow);
     loops.close();
   }
 }
