@@ -17,6 +17,7 @@ final class Host {
   private @Nullable Life life;
   private boolean frozen;
   private boolean powered = true;
+  private long wallStepMillis;
 
   Host(String name, EventLoop loop, long offsetNanos, long driftPpm) {
     this.name = name;
@@ -37,6 +38,15 @@ final class Host {
   long nanos() {
     long now = loop.now();
     return offsetNanos + now + now * driftPpm / 1_000_000;
+  }
+
+  /** Somebody sets this machine's wall clock: so far from the true one. */
+  void setWallStep(long millis) {
+    wallStepMillis = millis;
+  }
+
+  long wallStepMillis() {
+    return wallStepMillis;
   }
 
   /** How long the world takes for so much of this clock; rounded up. */

@@ -61,7 +61,7 @@ final class Life implements Clock, Scheduler, RandomSource {
 
   @Override
   public long wallMillis() {
-    return 1_764_000_000_000L + loop.now() / MILLI;
+    return 1_764_000_000_000L + loop.now() / MILLI + host.wallStepMillis();
   }
 
   @Override

@@ -73,6 +73,10 @@ final class SimulatedWorld {
       return id;
     }
 
+    SimulatedDisk disk() {
+      return disk;
+    }
+
     /** It does not die of itself any more. */
     void spare() {
       dieIn = -1;

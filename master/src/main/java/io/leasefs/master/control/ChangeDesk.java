@@ -104,6 +104,15 @@ final class ChangeDesk {
   /** Chunks whose lack of servers was told, by the version that lacks them. */
   private final Map<ChunkHandle, Long> unavailable = new TreeMap<>();
 
+  /** Tokens that openings wait for: nothing smaller is to be taken by the chunk's primary. */
+  private final Map<ChunkHandle, Long> fencing = new TreeMap<>();
+
+  /** The file's fence floor when the change under way began: its version start carries no less. */
+  private final Map<ChunkHandle, Long> carried = new TreeMap<>();
+
+  /** The fence that the active version has at least; only of changes that this leader began. */
+  private final Map<ChunkHandle, Long> fences = new TreeMap<>();
+
   private long nextLook = Long.MAX_VALUE;
 
   /** Evidence of writers that a primary does not answer. */
@@ -128,6 +137,9 @@ final class ChangeDesk {
     wanted.clear();
     blames.clear();
     silentFor.clear();
+    fencing.clear();
+    carried.clear();
+    fences.clear();
     soft.leaseCounts.clear();
   }
 
@@ -175,6 +187,36 @@ final class ChangeDesk {
     }
   }
 
+  /**
+   * An opening with this token was logged: from some version on the chunk takes nothing smaller.
+   * What is under way may have left before the token was known, so it does not count.
+   */
+  void fence(ChunkHandle chunk, long token) {
+    fencing.merge(chunk, token, Math::max);
+    ChunkEntry entry = entry(chunk);
+    if (entry != null) {
+      pumpFence(entry);
+      pumpWanted();
+    }
+  }
+
+  /** True where no frame with a smaller token can be taken any more. */
+  boolean isFenced(ChunkEntry entry, long token) {
+    return entry.seal().isPresent() || fences.getOrDefault(entry.handle(), 0L) >= token;
+  }
+
+  private void pumpFence(ChunkEntry entry) {
+    Long token = fencing.get(entry.handle());
+    if (token == null) {
+      return;
+    }
+    if (isFenced(entry, token)) {
+      fencing.remove(entry.handle());
+    } else if (entry.pending().isEmpty()) {
+      wanted.putIfAbsent(entry.handle(), new Wanted(ChangeReason.FENCE, false, false, Set.of()));
+    }
+  }
+
   private void pumpWanted() {
     for (ChunkHandle chunk : List.copyOf(wanted.keySet())) {
       Wanted asked = wanted.get(chunk);
@@ -194,11 +236,15 @@ final class ChangeDesk {
         continue;
       }
       boolean revoke = asked.revoke && entry.lease().isPresent() && !entry.lease().get().revoked();
+      long fence = settings(entry).fenceFloor();
       propose(
           chunk,
           new BeginChange(
               chunk, entry.lastVersion() + 1, asked.reason, revoke, asked.seal, Optional.empty()),
-          () -> begun(chunk, asked));
+          () -> {
+            carried.put(chunk, fence);
+            begun(chunk, asked);
+          });
     }
   }
 
@@ -518,6 +564,7 @@ final class ChangeDesk {
       if (entry.learners().isEmpty()) {
         soft.outbox.replace(chunk, Outbox.Slot.COPY, Map.of());
       }
+      pumpFence(entry);
     }
     changed.accept(chunk);
     pumpWanted();
@@ -530,6 +577,9 @@ final class ChangeDesk {
     wanted.remove(chunk);
     blames.remove(chunk);
     silentFor.remove(chunk);
+    fencing.remove(chunk);
+    carried.remove(chunk);
+    fences.remove(chunk);
     soft.outbox.replace(chunk, Outbox.Slot.CHANGE, Map.of());
     soft.outbox.replace(chunk, Outbox.Slot.HOLDER, Map.of());
     soft.outbox.replace(chunk, Outbox.Slot.COPY, Map.of());
@@ -632,8 +682,12 @@ final class ChangeDesk {
   private void finished(ChunkEntry entry, Reconfiguration change) {
     ChunkHandle chunk = entry.handle();
     blames.remove(chunk);
+    Long fence = carried.remove(chunk);
     if (entry.active().version() != change.version()) {
       return;
+    }
+    if (fence != null) {
+      fences.merge(chunk, fence, Math::max);
     }
     long took = soft.clock.nanos() - change.begunNanos();
     long serial = entry.active().firstSerial();

@@ -5,7 +5,6 @@ import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ClientId;
-import io.leasefs.common.model.FileId;
 import io.leasefs.common.model.RequestId;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
@@ -41,6 +40,11 @@ import java.util.function.Predicate;
 final class ClientDesk {
   /** How long an opening waits for the last chunk to be reopened. */
   private static final long REOPEN_NANOS = 3_000_000_000L;
+
+  /**
+   * How long an opening waits until writers with smaller tokens are shut out, before it says so.
+   */
+  private static final long FENCE_NANOS = 3_000_000_000L;
 
   /** A caller that waits for a chunk to become usable. */
   private record Waiter(long deadlineNanos, Predicate<ChunkEntry> usable, Consumer<Boolean> done) {}
@@ -220,16 +224,21 @@ final class ClientDesk {
     return candidates;
   }
 
-  /** After an opening: the file's last chunk is made writable where it can be, then go on. */
-  void prepareLast(FileId file, Optional<ChunkHandle> last, boolean born, Runnable then) {
+  /**
+   * After an opening: the file's last chunk is made writable where it can be, and takes nothing
+   * with a smaller token any more.
+   *
+   * @param then told false where that could not be had in time: the opener has to ask again
+   */
+  void prepareLast(Optional<ChunkHandle> last, boolean born, long token, Consumer<Boolean> then) {
     ChunkEntry entry = last.isEmpty() || born ? null : changes.entry(last.get());
     if (entry == null) {
-      then.run();
+      then.accept(true);
       return;
     }
     if (entry.seal().isEmpty()) {
       changes.needPrimary(entry.handle());
-      then.run();
+      fence(entry.handle(), token, then);
       return;
     }
     boolean reopen =
@@ -237,7 +246,7 @@ final class ClientDesk {
             && entry.references() == 1
             && entry.seal().get().lengthBytes() < entry.spec().capacityBytes() / 2;
     if (!reopen) {
-      then.run();
+      then.accept(true);
       return;
     }
     changes.want(entry.handle(), ChangeReason.REOPEN, false, false, Set.of());
@@ -245,7 +254,21 @@ final class ClientDesk {
         entry.handle(),
         now -> now.seal().isEmpty(),
         soft.clock.nanos() + REOPEN_NANOS,
-        usable -> then.run());
+        // somebody else's reopening may have begun before our token was known
+        usable -> fence(entry.handle(), token, then));
+  }
+
+  private void fence(ChunkHandle chunk, long token, Consumer<Boolean> then) {
+    if (token == 0 || changes.entry(chunk) == null) {
+      then.accept(true);
+      return;
+    }
+    changes.fence(chunk, token);
+    await(
+        chunk,
+        now -> changes.isFenced(now, token),
+        soft.clock.nanos() + FENCE_NANOS,
+        done -> then.accept(done || changes.entry(chunk) == null));
   }
 
   // ------------------------------------------------------------------ closing

@@ -144,11 +144,24 @@ public final class ClientFace implements MasterApi {
                       desks
                           .clients()
                           .prepareLast(
-                              opened.file(),
                               opened.chunk(),
                               opened.born(),
-                              () -> forward(opened(opened), answer)));
+                              token,
+                              done -> {
+                                if (done) {
+                                  forward(opened(opened), answer);
+                                } else {
+                                  answer.completeExceptionally(notYetFenced(path, token));
+                                }
+                              }));
             });
+  }
+
+  private static LeaseFsException notYetFenced(FilePath path, long token) {
+    return new LeaseFsException(
+        ErrorCode.BUSY,
+        path + ": writers with a smaller token than " + token + " are not yet shut out",
+        "ask again");
   }
 
   private static <T> void forward(CompletableFuture<T> from, CompletableFuture<T> to) {

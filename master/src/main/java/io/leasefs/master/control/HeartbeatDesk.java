@@ -228,6 +228,7 @@ final class HeartbeatDesk {
       changes.sealAnswered(id, request.incarnation(), answer);
     }
     for (VersionStarted start : request.versionStarts()) {
+      soft.replicas.started(id, start.chunk(), start.replica(), start.version());
       changes.versionStarted(id, request.incarnation(), start);
     }
     for (FailedMember failed : request.failedMembers()) {

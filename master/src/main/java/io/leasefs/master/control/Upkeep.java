@@ -585,11 +585,16 @@ final class Upkeep {
   private int good(ChunkEntry entry) {
     int good = 0;
     for (Member member : entry.active().members()) {
-      Optional<ReplicaReport> report = soft.replicas.find(entry.handle(), member.server());
-      if (report.isPresent()
-          && report.get().replica().equals(member.replica())
-          && report.get().state() != ReplicaState.DAMAGED
-          && report.get().accepted() == entry.active().version()
+      boolean bad =
+          soft.replicas
+              .find(entry.handle(), member.server())
+              .filter(
+                  report ->
+                      !report.replica().equals(member.replica())
+                          || report.state() == ReplicaState.DAMAGED)
+              .isPresent();
+      if (!bad
+          && soft.replicas.accepted(entry.handle(), member) == entry.active().version()
           && !soft.suspect(member.server())) {
         good++;
       }

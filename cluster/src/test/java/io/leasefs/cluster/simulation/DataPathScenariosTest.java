@@ -1,0 +1,225 @@
+package io.leasefs.cluster.simulation;
+
+import static io.leasefs.cluster.simulation.Script.FILE;
+import static io.leasefs.cluster.simulation.Script.MILLI;
+import static io.leasefs.cluster.simulation.Script.SECOND;
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasefs.cluster.simulation.Script.Appended;
+import io.leasefs.cluster.simulation.Script.Writer;
+import io.leasefs.cluster.simulation.SimulatedWorld.ChunkNode;
+import io.leasefs.common.api.ChunkApi.ReadMode;
+import io.leasefs.common.lease.LeaseTerms;
+import io.leasefs.common.model.Durability;
+import io.leasefs.master.state.ChunkEntry;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Failures of other systems on the way of the data, played in a whole cluster, step by step. */
+class DataPathScenariosTest {
+  /**
+   * All three servers of a chunk end at once, with records under way: killed, or by a power cut
+   * where files are synced (HDFS-17863: acknowledged data was unreadable, for nobody knew the
+   * length). All that was acknowledged is there, and what is committed reaches over it.
+   */
+  @ParameterizedTest
+  @EnumSource(Durability.class)
+  @Tag("F46")
+  void whatWasAcknowledgedIsThereAfterAllThreeHaveRestarted(Durability durability) {
+    try (Script script = new Script(46, 3, durability, false)) {
+      Writer writer = script.writer(1);
+      for (int i = 0; i < 40; i++) {
+        writer.append(700);
+        script.pass(3 * MILLI);
+      }
+      for (int i = 0; i < 8; i++) {
+        writer.append(700);
+      }
+      script.pass(MILLI);
+      ChunkEntry chunk = script.chunk();
+      assertThat(writer.isAnswered()).as("some are under way").isFalse();
+      long acknowledged = script.book.mustReach(FILE);
+      assertThat(acknowledged).isPositive();
+      for (ChunkNode node : script.world.chunkNodes()) {
+        if (durability == Durability.SYNCED) {
+          script.world.cutPower(node);
+        } else {
+          script.world.kill(node.host());
+        }
+      }
+      script.pass(200 * MILLI);
+      script.world.chunkNodes().forEach(script::restart);
+      script.until(10 * SECOND, "all are acknowledged", writer::isAnswered);
+
+      assertThat(writer.all).allMatch(Appended::isAcknowledged);
+      ChunkEntry after = script.chunk(chunk.handle());
+      assertThat(after.active().version()).isGreaterThan(chunk.active().version());
+      for (ChunkNode node : script.world.chunkNodes()) {
+        assertThat(script.report(node, chunk.handle()).lengthBytes())
+            .isGreaterThanOrEqualTo(acknowledged);
+      }
+      script.atRest();
+    }
+  }
+
+  /**
+   * A secondary's disk is emptied while it is down; it comes back at the same address (BookKeeper
+   * 4812: the new node took the old writer's entries). It takes nothing of the old configuration,
+   * and the primary commits nothing before a configuration without it.
+   */
+  @Test
+  @Tag("F50")
+  void emptiedSecondaryAtTheSameAddressTakesNothingAndNothingCommitsBeforeItIsOut() {
+    try (Script script = new Script(50, 3, Durability.REPLICATED, false)) {
+      Writer writer = script.writer(1);
+      writer.appendAndWait(SECOND);
+      ChunkEntry chunk = script.chunk();
+      ChunkNode emptied = script.secondaries(chunk).getFirst();
+      script.world.kill(emptied.host());
+      emptied.disk().wipe();
+      script.restart(emptied);
+
+      for (int i = 0; i < 20; i++) {
+        writer.append(300);
+      }
+      script.until(
+          10 * SECOND,
+          "a configuration without it",
+          () -> {
+            boolean old = script.chunk(chunk.handle()).active().equals(chunk.active());
+            assertThat(old && writer.all.getLast().isAnswered()).isFalse();
+            return !old;
+          });
+      script.until(SECOND, "all are taken", writer::isAnswered);
+
+      assertThat(writer.all).allMatch(Appended::isAcknowledged);
+      assertThat(script.chunk(chunk.handle()).active().memberAt(emptied.id()))
+          .isNotEqualTo(chunk.active().memberAt(emptied.id()));
+      writer.close();
+      script.readWhole(FILE, ReadMode.DEFAULT, true);
+    }
+  }
+
+  /**
+   * The primary reaches its first secondary no more, though the answers would come back and all
+   * heartbeats flow (cockroach 92089, 49220, 84289). Within two write timeouts the secondary is
+   * left behind or the primary moves.
+   */
+  @Test
+  @Tag("F55")
+  void oneWayCutFromPrimaryToSecondaryEndsInTwoWriteTimeouts() {
+    try (Script script = new Script(55, 4, Durability.REPLICATED, false)) {
+      Writer writer = script.writer(1);
+      writer.appendAndWait(SECOND);
+      ChunkEntry chunk = script.chunk();
+      ChunkNode primary = script.primary(chunk);
+      ChunkNode cut = script.secondaries(chunk).getFirst();
+
+      script.world.wires().cut(primary.host(), cut.host());
+      Appended record = writer.append(300);
+      script.until(
+          2 * LeaseTerms.WRITE_TIMEOUT_NANOS, "the record is taken", record::isAcknowledged);
+
+      ChunkEntry after = script.chunk(chunk.handle());
+      assertThat(after.active().version()).isGreaterThan(chunk.active().version());
+      assertThat(script.primary(after) != primary || after.active().memberAt(cut.id()).isEmpty())
+          .isTrue();
+      assertThat(script.told("SESSION_ENDED")).isZero();
+      script.heal();
+      script.atRest();
+    }
+  }
+
+  /**
+   * The primary's disk hangs for a minute while its heartbeats flow (cockroach 81100, tarantool
+   * 9399). It gives its chunks back after W; another takes over without waiting for the lease, and
+   * what is committed can be read meanwhile. Then the same at a secondary: it is left behind.
+   */
+  @Test
+  @Tag("F56")
+  void hangingDiskOfThePrimaryThenOfASecondaryCostsNoMoreThanItsLimit() {
+    try (Script script = new Script(56, 4, Durability.SYNCED, false)) {
+      Writer writer = script.writer(1);
+      writer.appendAndWait(SECOND);
+      ChunkEntry chunk = script.chunk();
+      ChunkNode first = script.primary(chunk);
+
+      requireNonNull(first.host().life()).stallDisk(60 * SECOND);
+      Appended record = writer.append(300);
+      long stall = script.world.terms().stallNanos();
+      script.readWhole(FILE, ReadMode.DEFAULT, false);
+      script.until(stall + 500 * MILLI, "another primary has taken it", record::isAcknowledged);
+      ChunkEntry second = script.chunk(chunk.handle());
+      assertThat(script.primary(second)).isNotEqualTo(first);
+      assertThat(script.told("SESSION_ENDED")).isZero();
+
+      ChunkNode secondary = script.secondaries(second).getLast();
+      requireNonNull(secondary.host().life()).stallDisk(60 * SECOND);
+      Appended other = writer.append(300);
+      script.until(2 * SECOND, "it is left behind", other::isAcknowledged);
+      assertThat(script.primary(script.chunk(chunk.handle()))).isEqualTo(script.primary(second));
+      script.pass(62 * SECOND);
+      script.atRest();
+    }
+  }
+
+  /**
+   * The master, and with it every chunkserver, crashes in the middle of a reconfiguration, at
+   * twelve different points between its beginning and the next primary's first acknowledgement
+   * (LizardFS 659: the master's version was ahead of every replica's, and the chunk was lost). The
+   * chunk comes back each time, with everything in it.
+   */
+  @Test
+  @Tag("F53")
+  void chunkRecoversWhereverMasterAndReplicasCrashInAReconfiguration() {
+    long[] window = crashInReconfiguration(-1);
+    long begin = window[0];
+    long end = window[1];
+    assertThat(end - begin).isGreaterThan(24);
+    for (int point = 0; point < 12; point++) {
+      crashInReconfiguration(begin + (end - begin) * point / 12);
+    }
+  }
+
+  /**
+   * The primary is killed; where {@code crashAt} is not negative all others crash after so many
+   * events of the run. Same seed, so all runs are the same up to there.
+   *
+   * @return the events at which the change had begun and the next primary had acknowledged
+   */
+  private static long[] crashInReconfiguration(long crashAt) {
+    try (Script script = new Script(53, 4, Durability.REPLICATED, false)) {
+      Writer writer = script.writer(1);
+      writer.appendAndWait(SECOND);
+      ChunkEntry chunk = script.chunk();
+      ChunkNode primary = script.primary(chunk);
+      // Killed and back at once: a proof of death, and the change runs without a pause.
+      script.world.kill(primary.host());
+      script.restart(primary);
+      Appended record = writer.append(300);
+      if (crashAt >= 0) {
+        script.until(10 * SECOND, "the point of the crash", () -> script.loop.steps() >= crashAt);
+        script.world.kill(script.world.masterHost());
+        script.world.chunkNodes().forEach(node -> script.world.kill(node.host()));
+        script.pass(100 * MILLI);
+        script.world.startAll();
+      }
+      long[] window = new long[2];
+      script.until(
+          10 * SECOND,
+          "the change has begun",
+          () -> script.chunk(chunk.handle()).lastVersion() > chunk.lastVersion());
+      window[0] = script.loop.steps();
+      script.until(10 * SECOND, "the record is taken", record::isAcknowledged);
+      window[1] = script.loop.steps();
+      assertThat(script.chunk(chunk.handle()).active().version()).isGreaterThan(1);
+      if (crashAt >= 0) {
+        script.atRest();
+      }
+      return window;
+    }
+  }
+}

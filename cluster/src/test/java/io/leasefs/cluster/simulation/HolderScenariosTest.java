@@ -1,0 +1,258 @@
+package io.leasefs.cluster.simulation;
+
+import static io.leasefs.cluster.simulation.Script.FILE;
+import static io.leasefs.cluster.simulation.Script.MILLI;
+import static io.leasefs.cluster.simulation.Script.SECOND;
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasefs.cluster.simulation.Script.Appended;
+import io.leasefs.cluster.simulation.Script.Writer;
+import io.leasefs.cluster.simulation.SimulatedWorld.ChunkNode;
+import io.leasefs.common.api.ChunkApi.ReadMode;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.model.Durability;
+import io.leasefs.master.state.ChunkEntry;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Failures of other systems at the holder of a right (pauses, partitions, clocks), played in a
+ * whole cluster.
+ */
+class HolderScenariosTest {
+  /**
+   * A writer that opened with token 33 is cut off from the master, not from the chunkservers (etcd
+   * 10811, redisson 3636: a holder cut off from the lock service goes on writing). Another opens
+   * with 34. After that open every write with 33 is refused: all that the file gets from then on is
+   * the other's.
+   */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  @Tag("F21")
+  @Tag("F38")
+  void afterAnOpenWithAHigherTokenNoByteOfTheLowerOneGetsIn(boolean cutOff) {
+    try (Script script = new Script(21, 3)) {
+      Writer first = script.writer(1, FILE, 33);
+      first.appendAndWait(SECOND);
+      if (cutOff) {
+        script.cut(first.life.host(), script.world.masterHost());
+      }
+      first.appendEvery(7 * MILLI, () -> true);
+      script.pass(200 * MILLI);
+      long before = first.all.stream().filter(Appended::isAcknowledged).count();
+      assertThat(before).as("it writes while it is cut off").isGreaterThan(10);
+
+      Writer second = script.writer(2, FILE, 34);
+      int submittedBefore = first.all.size();
+      second.appendAndWait(5 * SECOND);
+      second.appendEvery(5 * MILLI, () -> second.all.size() < 200);
+      script.pass(3 * SECOND);
+      List<Appended> late = first.all.subList(submittedBefore, first.all.size());
+      assertThat(late).hasSizeGreaterThan(100).noneMatch(Appended::isAcknowledged);
+      if (!cutOff) {
+        assertThat(late.getFirst().failure).isEqualTo(ErrorCode.FENCED);
+      }
+      // one after another, nothing in between, and nothing behind
+      long end = second.all.getFirst().place().fileOffset();
+      for (Appended record : second.all) {
+        assertThat(record.place().fileOffset()).isEqualTo(end);
+        end += record.record.length();
+      }
+      first.kill();
+      second.close();
+      script.pass(20 * SECOND); // the first one's session runs out
+      assertThat(script.book.mustReach(FILE)).isEqualTo(end);
+      assertThat(script.chunk().seal().orElseThrow().lengthBytes()).isEqualTo(end);
+      script.readWhole(FILE, ReadMode.DEFAULT, true);
+    }
+  }
+
+  /**
+   * For five minutes half of the heartbeats are lost, in stretches of less than T/2, and their
+   * streams are reset (redisson 3194, consul 912, etcd 13156: one error ended the renewing). No
+   * session ends, no chunk changes its version.
+   */
+  @Test
+  @Tag("F27")
+  void lostHeartbeatsAndResetStreamsCostNoLease() {
+    try (Script script = new Script(27, 3)) {
+      Writer writer = script.writer(1);
+      writer.appendAndWait(SECOND);
+      ChunkEntry chunk = script.chunk();
+      Host master = script.world.masterHost();
+      long half = script.world.terms().ttlNanos() / 4;
+      for (int i = 0; i < 300; i++) {
+        ChunkNode node = script.world.chunkNodes().get(i % 3);
+        if (i % 2 == 0) {
+          script.world.wires().cut(node.host(), master);
+        } else {
+          script.world.wires().cut(master, node.host());
+        }
+        script.pass(half);
+        script.world.wires().mend(node.host(), master);
+        script.world.wires().mend(master, node.host());
+        script.world.wires().reset(node.host(), master);
+        writer.append(100);
+        script.pass(half);
+      }
+      assertThat(script.told("SESSION_ENDED")).isZero();
+      assertThat(writer.all).allMatch(Appended::isAcknowledged);
+      assertThat(script.chunk(chunk.handle()).active()).isEqualTo(chunk.active());
+      script.atRest();
+    }
+  }
+
+  /**
+   * A chunkserver is told to stop while a write hangs in its disk (patroni 3639: the watchdog was
+   * disarmed before the workers had stopped). The lease is given back only after that write has
+   * ended, or, as of any disk that stalls, after W.
+   */
+  @ParameterizedTest
+  @ValueSource(longs = {600, 20_000})
+  @Tag("F39")
+  void stoppingServerGivesItsLeaseBackOnlyAfterItsLastDiskWrite(long hangsMillis) {
+    try (Script script = new Script(39, 3, Durability.SYNCED, false)) {
+      Writer writer = script.writer(1);
+      writer.appendAndWait(SECOND);
+      ChunkEntry chunk = script.chunk();
+      ChunkNode primary = script.primary(chunk);
+      long began = script.loop.now();
+      long earliest =
+          began + Math.min(hangsMillis * MILLI, script.world.terms().stallNanos() * 99 / 100);
+      requireNonNull(primary.host().life()).stallDisk(hangsMillis * MILLI);
+      writer.append(300);
+      script.pass(5 * MILLI);
+
+      CompletableFuture<Boolean> stopped = script.server(primary).stop();
+      script.until(
+          10 * SECOND,
+          "the lease is over",
+          () -> {
+            boolean over = script.chunk(chunk.handle()).lease().isEmpty();
+            assertThat(over && script.loop.now() < earliest).isFalse();
+            return over;
+          });
+      script.until(30 * SECOND, "it has stopped", stopped::isDone);
+      script.world.kill(primary.host());
+      script.restart(primary);
+      script.atRest();
+    }
+  }
+
+  /**
+   * The primary stands still for half of T, T, and three times T, at points of the pipeline that
+   * the seed draws (Jepsen on Aerospike 3.99: a pause lost committed writes). Nothing acknowledged
+   * is lost, nothing is there twice.
+   */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  @Tag("F40")
+  void primaryThatPausesAnywhereInThePipelineLosesNothing(boolean writesOn) {
+    try (Script script = new Script(40, 4, Durability.REPLICATED, writesOn)) {
+      Writer writer = script.writer(1);
+      Writer other = script.writer(2);
+      boolean[] goesOn = {true};
+      writer.appendEvery(9 * MILLI, () -> goesOn[0] && writer.all.size() < 4_000);
+      other.appendEvery(31 * MILLI, () -> goesOn[0]);
+      Random points = new Random(40);
+      long ttl = script.world.terms().ttlNanos();
+      int moved = 0;
+      for (int i = 0; i < 24; i++) {
+        script.steps(points.nextInt(400));
+        script.until(20 * SECOND, "a primary", () -> script.chunk().active().primary().isPresent());
+        ChunkNode primary = script.primary(script.chunk());
+        primary.host().freeze();
+        script.pass(new long[] {ttl / 2, ttl, 3 * ttl}[i % 3]);
+        primary.host().thaw();
+        boolean another =
+            script.chunk().active().primary().filter(id -> !id.equals(primary.id())).isPresent();
+        moved += another ? 1 : 0;
+      }
+      goesOn[0] = false;
+      assertThat(moved).as("pauses that cost the lease").isGreaterThan(3);
+      assertThat(writer.all.stream().filter(Appended::isAcknowledged).count()).isGreaterThan(500);
+      script.atRest();
+    }
+  }
+
+  /**
+   * Wall clocks of all machines are set an hour forth and back, again and again, restarts included
+   * (valkey 2651, cockroach 23104, client-go 448: expiry judged by wall time). The run is the very
+   * same, to the nanosecond, as without.
+   */
+  @Test
+  @Tag("F14")
+  @Tag("F24")
+  @Tag("F42")
+  void wallClocksHaveNoPartInAnyExpiry() {
+    List<String> calm = failoverWithWallSteps(0);
+    List<String> stepped = failoverWithWallSteps(3_600_000);
+    assertThat(calm).anyMatch(line -> line.contains("LEASE_EXPIRED"));
+    assertThat(stepped).isEqualTo(calm);
+  }
+
+  private static List<String> failoverWithWallSteps(long millis) {
+    try (Script script = new Script(42, 4, Durability.REPLICATED, false)) {
+      Random draws = new Random(42);
+      Writer writer = script.writer(1);
+      for (int i = 0; i < 6; i++) {
+        for (Host host : script.world.hosts()) {
+          host.setWallStep((draws.nextInt(3) - 1) * millis);
+        }
+        writer.appendAndWait(10 * SECOND);
+        ChunkNode primary = script.primary(script.chunk());
+        script.world.kill(primary.host());
+        if (i % 2 == 0) {
+          script.world.kill(script.world.masterHost());
+          script.pass(100 * MILLI);
+          script.restartMaster();
+        }
+        script.pass(4 * SECOND);
+        script.restart(primary);
+        script.pass(3 * SECOND);
+      }
+      script.atRest();
+      return new ArrayList<>(script.told);
+    }
+  }
+
+  /**
+   * A client's session has ended at the master while it still reaches the chunkservers, and the
+   * file is open elsewhere (ceph 14610: an evicted client still wrote). Once its primary has heard
+   * of it, which takes one heartbeat, nothing of the dead session is taken any more.
+   */
+  @Test
+  @Tag("F61")
+  void evictedClientGetsNothingInOnceThePrimaryHasHeardOfIt() {
+    try (Script script = new Script(61, 3)) {
+      Writer evicted = script.writer(1);
+      Writer other = script.writer(2);
+      evicted.appendAndWait(SECOND);
+      other.appendAndWait(SECOND);
+      script.cut(evicted.life.host(), script.world.masterHost());
+      evicted.appendEvery(20 * MILLI, () -> true);
+      script.until(
+          40 * SECOND,
+          "the master ends its session",
+          () -> script.world.state().read(view -> view.endedClients()).size() == 1);
+      assertThat(evicted.all.getLast().isAnswered() || evicted.all.size() > 100).isTrue();
+      script.pass(3 * script.world.terms().heartbeatNanos());
+      int fencedFrom = evicted.all.size();
+      script.pass(5 * SECOND);
+
+      List<Appended> late = evicted.all.subList(fencedFrom, evicted.all.size());
+      assertThat(late).hasSizeGreaterThan(100).noneMatch(Appended::isAcknowledged);
+      assertThat(evicted.all.subList(0, fencedFrom)).anyMatch(Appended::isAcknowledged);
+      other.appendAndWait(SECOND);
+      evicted.kill();
+      script.atRest();
+    }
+  }
+}
