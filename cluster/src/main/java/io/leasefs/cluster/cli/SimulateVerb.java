@@ -101,7 +101,7 @@ public final class SimulateVerb extends Verb {
     if (last > first) {
       out().event(sum.json(), sum.text());
     }
-    return sum.failed == 0 ? ExitCode.DONE : ExitCode.CHECK_FAILED;
+    return sum.failed == 0 && sum.isDecided() ? ExitCode.DONE : ExitCode.CHECK_FAILED;
   }
 
   /** What is printed, and its order, does not depend on how many run at once. */
@@ -202,6 +202,8 @@ public final class SimulateVerb extends Verb {
     private long acknowledged;
     private long grants;
     private long failovers;
+    private long histories;
+    private long undecided;
     private final Map<String, Integer> faults = new TreeMap<>();
     private long digest;
 
@@ -212,8 +214,15 @@ public final class SimulateVerb extends Verb {
       acknowledged += outcome.acknowledged();
       grants += outcome.grants();
       failovers += outcome.failovers();
+      histories += outcome.histories();
+      undecided += outcome.undecided();
       outcome.faultsByKind().forEach((kind, count) -> faults.merge(kind, count, Integer::sum));
       digest = 31 * digest + outcome.digest();
+    }
+
+    /** So few histories are left open that the others tell something. */
+    boolean isDecided() {
+      return undecided * 100 <= histories;
     }
 
     Map<String, Object> json() {
@@ -224,6 +233,8 @@ public final class SimulateVerb extends Verb {
           "acknowledged", acknowledged,
           "grants", grants,
           "failovers", failovers,
+          "histories", histories,
+          "historiesUndecided", undecided,
           "faults", faults,
           "digest", String.format("%016x", digest));
     }
@@ -233,8 +244,18 @@ public final class SimulateVerb extends Verb {
       faults.forEach((kind, count) -> kinds.append(' ').append(kind).append('=').append(count));
       return String.format(
           "%d runs, %d failed; events %d acknowledged %d grants %d failovers %d digest %016x"
+              + "%nhistories checked for linearizability: %d, undecided within the budget: %d"
               + "%nfaults:%s",
-          runs, failed, events, acknowledged, grants, failovers, digest, kinds);
+          runs,
+          failed,
+          events,
+          acknowledged,
+          grants,
+          failovers,
+          digest,
+          histories,
+          undecided,
+          kinds);
     }
   }
 }

@@ -160,7 +160,8 @@ final class EventLoop {
     digest ^= digest >>> 29;
   }
 
-  private static String stamp(long at) {
+  /** An instant, for people. */
+  static String stamp(long at) {
     return String.format(Locale.ROOT, "%11.6f", (at - 1_000_000_000) / 1e9);
   }
 

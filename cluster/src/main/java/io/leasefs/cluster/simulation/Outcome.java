@@ -20,6 +20,8 @@ import java.util.TreeMap;
  * @param failovers leases that went from one server to another
  * @param faultsByKind how many faults there were, by kind
  * @param struck the kinds of all faults, in order
+ * @param histories files whose history was checked for linearizability
+ * @param undecided histories of which it was not found out within the budget
  * @param convergeNanos from the end of faults until all clients had written and closed
  * @param violation what must not have been, if anything
  * @param newest the last that happened, where something was violated
@@ -37,6 +39,8 @@ public record Outcome(
     long failovers,
     Map<String, Integer> faultsByKind,
     List<String> struck,
+    long histories,
+    long undecided,
     long convergeNanos,
     Optional<Violation> violation,
     List<String> newest,

@@ -5,6 +5,7 @@ import io.leasefs.common.model.AppendResult;
 import io.leasefs.common.model.FilePath;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -27,6 +28,10 @@ final class RecordBook {
     private final int number;
     private final ByteBuffer bytes;
     private final long submitted;
+
+    /** Its number in the file's history. */
+    private final int append;
+
     private long acknowledged = Long.MAX_VALUE;
     private long offset = -1;
     private boolean absent;
@@ -34,12 +39,19 @@ final class RecordBook {
     /** Where a reader has seen it: from then on it is there. */
     private long seen = -1;
 
-    private Entry(FilePath file, int writer, int number, ByteBuffer bytes, long submitted) {
+    private Entry(
+        FilePath file,
+        int writer,
+        int number,
+        ByteBuffer bytes,
+        long submitted,
+        FileHistory history) {
       this.file = file;
       this.writer = writer;
       this.number = number;
       this.bytes = bytes;
       this.submitted = submitted;
+      this.append = history.append(this, length());
     }
 
     ByteBuffer bytes() {
@@ -62,6 +74,7 @@ final class RecordBook {
 
   private final EventLoop loop;
   private final Map<FilePath, List<Entry>> records = new TreeMap<>();
+  private final Map<FilePath, FileHistory> histories = new TreeMap<>();
   private long acknowledged;
   private long unknown;
   private long refused;
@@ -98,7 +111,7 @@ final class RecordBook {
       bytes.put((byte) content.nextLong());
     }
     bytes.flip();
-    Entry record = new Entry(file, writer, number, bytes, loop.now());
+    Entry record = new Entry(file, writer, number, bytes, loop.now(), history(file));
     records.computeIfAbsent(file, f -> new ArrayList<>()).add(record);
     return record;
   }
@@ -107,6 +120,7 @@ final class RecordBook {
     acknowledged++;
     record.acknowledged = loop.now();
     record.offset = result.fileOffset();
+    history(record.file).placed(record.append, record.offset);
     loop.mix(result.fileOffset());
     loop.mix(result.serial());
     loop.remember(
@@ -127,6 +141,7 @@ final class RecordBook {
     // TIMED_OUT is said only of a record that no server can have.
     record.absent = code == ErrorCode.TIMED_OUT;
     if (record.absent) {
+      history(record.file).refused(record.append);
       refused++;
     } else {
       unknown++;
@@ -135,6 +150,25 @@ final class RecordBook {
   }
 
   // ---- what a file must be -----------------------------------------------------------------
+
+  private FileHistory history(FilePath file) {
+    return histories.computeIfAbsent(
+        file, f -> new FileHistory(() -> EventLoop.stamp(loop.now()).trim()));
+  }
+
+  /** What was done with each file, and told of it. */
+  Collection<FileHistory> histories() {
+    return histories.values();
+  }
+
+  /**
+   * A read of a whole file begins; answers its number.
+   *
+   * @param mayBeOld nothing is promised but a state that once was
+   */
+  int readBegins(FilePath file, Object reader, boolean mayBeOld) {
+    return history(file).read(reader, mayBeOld);
+  }
 
   /** The acknowledged records of a file that a read begun now must see: the file reaches so far. */
   long mustReach(FilePath file) {
@@ -150,9 +184,10 @@ final class RecordBook {
   /**
    * Checks a file's bytes, from its start.
    *
+   * @param read the number of the read that has seen them
    * @param whole true where nothing is being written any more
    */
-  void check(FilePath file, ByteBuffer content, boolean whole) {
+  void check(FilePath file, int read, ByteBuffer content, boolean whole) {
     Map<Long, Entry> found = new TreeMap<>();
     Map<Entry, Long> places = new java.util.HashMap<>();
     Map<Integer, Map<Integer, Entry>> known = new TreeMap<>();
@@ -205,7 +240,9 @@ final class RecordBook {
         return;
       }
     }
-    checkOrder(List.copyOf(found.values()));
+    List<Entry> inPlace = List.copyOf(found.values());
+    checkOrder(inPlace);
+    history(file).saw(read, inPlace.stream().map(record -> record.append).toList());
   }
 
   private static @Nullable Entry recordAt(

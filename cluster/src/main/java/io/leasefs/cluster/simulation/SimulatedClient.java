@@ -267,15 +267,18 @@ final class SimulatedClient {
   void read(FilePath path, ReadMode mode, boolean whole, Runnable done) {
     reading++;
     boolean byClocks = mode == ReadMode.DEFAULT && !whole;
-    long must = byClocks && !swarm.clocksInBound() ? 0 : book.mustReach(path);
+    boolean mayBeOld = byClocks && !swarm.clocksInBound();
+    long must = mayBeOld ? 0 : book.mustReach(path);
+    int number = book.readBegins(path, mode + " read by " + life.host(), mayBeOld);
     Futures.onDone(
         AsyncReader.open(path, source, mode),
-        reader -> readOn(reader, ByteBuffer.allocate((int) must + READ_AHEAD), must, whole, done),
+        reader ->
+            readOn(reader, number, ByteBuffer.allocate((int) must + READ_AHEAD), must, whole, done),
         failure -> notRead(path, whole, failure.toString(), done));
   }
 
   private void readOn(
-      AsyncReader reader, ByteBuffer content, long must, boolean whole, Runnable done) {
+      AsyncReader reader, int number, ByteBuffer content, long must, boolean whole, Runnable done) {
     ByteBuffer target = content;
     if (!content.hasRemaining()) {
       if (content.capacity() >= MOST_READ) {
@@ -290,7 +293,7 @@ final class SimulatedClient {
         reader.read(filled.position(), filled),
         count -> {
           if (count > 0) {
-            readOn(reader, filled, must, whole, done);
+            readOn(reader, number, filled, must, whole, done);
             return;
           }
           reading--;
@@ -306,7 +309,7 @@ final class SimulatedClient {
                     + must
                     + " bytes were acknowledged before");
           }
-          book.check(reader.path(), all, whole);
+          book.check(reader.path(), number, all, whole);
           done.run();
         },
         failure -> notRead(reader.path(), whole, failure.toString(), done));

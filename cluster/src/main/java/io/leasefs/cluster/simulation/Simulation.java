@@ -23,6 +23,9 @@ public final class Simulation {
   private static final long MILLI = 1_000_000;
   private static final long SECOND = 1_000 * MILLI;
 
+  /** How many operations of one file may be put in an order before that is given up. */
+  private static final long LINEARIZABILITY_STEPS = 100_000;
+
   /** Copies are looked at every so many events. */
   private static final int LOOK_EVERY = 200;
 
@@ -35,6 +38,8 @@ public final class Simulation {
   private final int mostFaults;
   private int writers;
   private boolean finishing;
+  private long histories;
+  private long undecided;
   private long converged;
 
   private Simulation(long seed, @Nullable Consumer<String> trace, int mostFaults) {
@@ -204,12 +209,26 @@ public final class Simulation {
     if (!same && loop.violation() == null) {
       loop.violated("I10", String.valueOf(difference()));
     }
+    linearizable();
     world.checks().copies();
     world.checks().histories();
     try {
       world.state().invariant();
     } catch (IllegalStateException e) {
       loop.violated("STATE", String.valueOf(e.getMessage()));
+    }
+  }
+
+  /** I8: what clients saw of each file can have happened one operation at a time. */
+  private void linearizable() {
+    for (FileHistory history : book.histories()) {
+      Linearizability.Verdict verdict = Linearizability.check(history, LINEARIZABILITY_STEPS);
+      histories++;
+      switch (verdict.kind()) {
+        case LINEARIZABLE -> {}
+        case UNKNOWN -> undecided++;
+        case NOT_LINEARIZABLE -> loop.violated("I8", verdict.explanation());
+      }
     }
   }
 
@@ -256,6 +275,8 @@ public final class Simulation {
         world.checks().failovers(),
         faults,
         chaos.struck(),
+        histories,
+        undecided,
         converged,
         violation,
         violation.isPresent() ? loop.newest() : List.of(),

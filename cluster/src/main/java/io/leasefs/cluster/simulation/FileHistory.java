@@ -1,0 +1,153 @@
+package io.leasefs.cluster.simulation;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+
+/**
+ * What clients did with one file, and what they were told: calls and answers in the order in which
+ * they happened, which is the order of the calls of these methods.
+ */
+final class FileHistory {
+  /** Not answered, or not known. */
+  static final long NEVER = Long.MAX_VALUE;
+
+  /** One append or one read of the whole file. */
+  static final class Operation {
+    private final Object name;
+    private final boolean read;
+    private final boolean mayBeOld;
+    private final int length;
+    private final long called;
+    private final String calledAt;
+    private String answeredAt = "";
+    private long answered = NEVER;
+    private long offset = -1;
+    private boolean refused;
+    private List<Integer> content = List.of();
+
+    private Operation(
+        Object name, boolean read, boolean mayBeOld, int length, long called, String calledAt) {
+      this.name = name;
+      this.read = read;
+      this.mayBeOld = mayBeOld;
+      this.length = length;
+      this.called = called;
+      this.calledAt = calledAt;
+    }
+
+    boolean isRead() {
+      return read;
+    }
+
+    /** A read that only promises some state of the file that once was. */
+    boolean mayBeOld() {
+      return mayBeOld;
+    }
+
+    /** Of the record of an append, in bytes. */
+    int length() {
+      return length;
+    }
+
+    /** When it was called: before this nothing of it can have happened. */
+    long called() {
+      return called;
+    }
+
+    /** When it was answered: by then it had happened; {@link #NEVER}: it may happen still. */
+    long answered() {
+      return answered;
+    }
+
+    /** Where an append was told to lie; negative: nothing was told. */
+    long offset() {
+      return offset;
+    }
+
+    /** True for an append of which was said that it never happens. */
+    boolean isRefused() {
+      return refused;
+    }
+
+    /** The appends whose records a read has seen, in their order in the file. */
+    List<Integer> content() {
+      return content;
+    }
+
+    @Override
+    public String toString() {
+      if (refused) {
+        return name + " [" + calledAt + ", refused]";
+      }
+      if (answered == NEVER) {
+        return name + " [" + calledAt + ", not answered]";
+      }
+      return name
+          + (mayBeOld ? ", which may be old" : "")
+          + (" [" + calledAt + " to " + answeredAt + "]")
+          + (read ? " saw " + content.size() + " records" : " was told " + offset);
+    }
+  }
+
+  private final Supplier<String> time;
+  private final List<Operation> operations = new ArrayList<>();
+  private long instant;
+
+  /**
+   * @param time only for people: the order is that of the calls
+   */
+  FileHistory(Supplier<String> time) {
+    this.time = time;
+  }
+
+  /**
+   * An append is called.
+   *
+   * @param name made into text only for people
+   * @param length of its record, at least 1
+   * @return its number
+   */
+  int append(Object name, int length) {
+    if (length < 1) {
+      throw new IllegalArgumentException("length " + length);
+    }
+    operations.add(new Operation(name, false, false, length, ++instant, time.get()));
+    return operations.size() - 1;
+  }
+
+  /** An append is acknowledged. */
+  void placed(int append, long offset) {
+    Operation operation = operations.get(append);
+    operation.answered = ++instant;
+    operation.answeredAt = time.get();
+    operation.offset = offset;
+  }
+
+  /** An append has failed for certain: its record is never in the file. */
+  void refused(int append) {
+    operations.get(append).refused = true;
+  }
+
+  /**
+   * A read of the whole file is called.
+   *
+   * @param mayBeOld it promises only a state that once was
+   */
+  int read(Object name, boolean mayBeOld) {
+    operations.add(new Operation(name, true, mayBeOld, 0, ++instant, time.get()));
+    return operations.size() - 1;
+  }
+
+  /** A read is answered with the records of these appends. */
+  void saw(int read, List<Integer> appends) {
+    Operation operation = operations.get(read);
+    operation.answered = ++instant;
+    operation.answeredAt = time.get();
+    operation.content = List.copyOf(appends);
+  }
+
+  List<Operation> operations() {
+    return operations;
+  }
+}
