@@ -71,8 +71,12 @@ public final class AdminServer implements AutoCloseable {
           "choose a free address of this host by --admin, or port 0 for any",
           e);
     }
+    // Not virtual ones: on those, JDK 25's BufferedWriter begins small and grows by a copy for each
+    // write, which makes 20 MB of garbage of one answer of 8 KB. Connections are bounded, so
+    // threads are.
     ExecutorService requests =
-        Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("admin-", 0).factory());
+        Executors.newThreadPerTaskExecutor(
+            Thread.ofPlatform().daemon().name("admin-", 0).factory());
     server.setExecutor(requests);
     AdminServer admin =
         new AdminServer(

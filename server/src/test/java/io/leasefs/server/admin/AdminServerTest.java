@@ -4,11 +4,13 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.sun.management.ThreadMXBean;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ServerAddress;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.util.Map;
@@ -43,6 +45,18 @@ class AdminServerTest {
   void metricsAreInPrometheusText() throws IOException {
     metrics.counter("leasefs.grants").increment(2);
     assertThat(get("/metrics")).startsWith("HTTP/1.1 200 ").contains("leasefs_grants_total 2.0");
+  }
+
+  @Test
+  void manyMetricsAreWrittenWithLittleGarbage() throws IOException {
+    for (int i = 0; i < 300; i++) {
+      metrics.counter("leasefs.grants", "chunk", "chunk-" + i).increment();
+    }
+    String first = get("/metrics"); // classes are loaded
+    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long before = threads.getTotalThreadAllocatedBytes();
+    assertThat(get("/metrics")).hasSameSizeAs(first);
+    assertThat(threads.getTotalThreadAllocatedBytes() - before).isLessThan(100L * first.length());
   }
 
   @Test
