@@ -164,6 +164,11 @@ public final class SimulateVerb extends Verb {
             outcome.acknowledged(),
             outcome.faults(),
             outcome.grants());
+    if (outcome.masters() > 1) {
+      line +=
+          String.format(
+              Locale.ROOT, " masters %d elections %d", outcome.masters(), outcome.elections());
+    }
     StringBuilder text = new StringBuilder(line);
     outcome
         .violation()

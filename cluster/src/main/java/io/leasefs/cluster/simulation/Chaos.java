@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 
 /** Does harm, by chance, for as long as it is let; and undoes each harm later. */
 final class Chaos {
@@ -48,6 +49,7 @@ final class Chaos {
 
   void begin() {
     world.wires().setRates(swarm.loss(), swarm.doubling());
+    world.setRestless(true);
     later(this::strike, swarm.everyNanos());
   }
 
@@ -55,6 +57,7 @@ final class Chaos {
   void heal() {
     over = true;
     loop.note("HEAL");
+    world.setRestless(false);
     world.wires().setRates(0, 0);
     world.wires().mendAll();
     world.hosts().forEach(Host::thaw);
@@ -116,6 +119,17 @@ final class Chaos {
     return hosts.get(loop.random().nextInt(hosts.size()));
   }
 
+  private Host anyHostToFreeze() {
+    return loop.random().nextInt(4) == 0 ? anyHost() : anyChunkNode().host();
+  }
+
+  /** Where there are several masters, each third harm is done to one of them. */
+  private Host orMaster(Supplier<Host> other) {
+    return world.hasSeveralMasters() && loop.random().nextInt(3) == 0
+        ? world.anyMaster()
+        : other.get();
+  }
+
   private void strike(Fault kind) {
     switch (kind) {
       case KILL_CHUNKSERVER -> {
@@ -143,17 +157,18 @@ final class Chaos {
         undo(() -> restart(node));
       }
       case KILL_MASTER -> {
-        world.kill(world.masterHost());
+        Host host = world.anyMaster();
+        world.kill(host);
         undo(
             () -> {
-              if (world.masterHost().life() == null) {
-                world.startMaster();
+              if (host.life() == null) {
+                world.startMaster(host);
               }
             });
       }
       case KILL_CLIENT -> killClient.run();
       case FREEZE -> {
-        Host host = loop.random().nextInt(4) == 0 ? anyHost() : anyChunkNode().host();
+        Host host = orMaster(this::anyHostToFreeze);
         loop.note("FREEZE " + host);
         host.freeze();
         undo(
@@ -162,20 +177,21 @@ final class Chaos {
               host.thaw();
             });
       }
-      case CUT -> cut(anyHost(), anyHost(), loop.random().nextBoolean());
+      case CUT ->
+          cut(orMaster(this::anyHost), orMaster(this::anyHost), loop.random().nextBoolean());
       case ISOLATE -> {
-        Host host = anyHost();
+        Host host = orMaster(this::anyHost);
         world.hosts().forEach(other -> cut(host, other, true));
       }
       case RESET -> {
-        Host one = anyHost();
-        Host other = anyHost();
+        Host one = orMaster(this::anyHost);
+        Host other = orMaster(this::anyHost);
         loop.note("RESET " + one + " " + other);
         world.wires().reset(one, other);
       }
       case SLOW -> {
-        Host from = anyHost();
-        Host to = anyHost();
+        Host from = orMaster(this::anyHost);
+        Host to = orMaster(this::anyHost);
         loop.note("SLOW " + from + " to " + to);
         world.wires().slow(from, to, loop.random().nextInt(1_500) * MILLI);
         undo(() -> world.wires().slow(from, to, 0));

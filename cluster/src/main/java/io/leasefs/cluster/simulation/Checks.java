@@ -57,6 +57,8 @@ final class Checks implements Watch {
   private final Map<ServerId, Long> incarnations = new TreeMap<>();
   private final Map<Version, ServerId> primaries = new LinkedHashMap<>();
   private final Map<ChunkHandle, ServerId> newest = new TreeMap<>();
+  private final Map<ServerId, Long> terms = new TreeMap<>();
+  private @Nullable CommittedSince committedSince;
   private long highestTerm;
   private long grants;
   private long failovers;
@@ -138,12 +140,43 @@ final class Checks implements Watch {
     }
   }
 
+  /** Whether an entry proposed since an instant has committed in a term. */
+  interface CommittedSince {
+    boolean holds(long instant, long term);
+  }
+
+  /** There are several masters: each renewal needs an entry of its leader's term. */
+  void renewalsNeed(CommittedSince entry) {
+    committedSince = entry;
+  }
+
+  @Override
+  public void renews(Heartbeat.Response response, long receivedNanos) {
+    if (committedSince != null && !committedSince.holds(receivedNanos, response.term())) {
+      loop.violated(
+          "I14",
+          response.leader()
+              + " of term "
+              + response.term()
+              + " renews a session, and nothing has committed since the heartbeat came");
+    }
+  }
+
   @Override
   public void answered(Heartbeat.Response response) {
-    if (response.term() < highestTerm && response.status() == Heartbeat.Status.OK) {
-      loop.violated("I3", "a master of term " + response.term() + " speaks after " + highestTerm);
+    boolean leads =
+        response.status() == Heartbeat.Status.OK
+            || response.status() == Heartbeat.Status.NEED_FULL_REPORT;
+    if (leads && response.term() < highestTerm) {
+      if (committedSince == null) {
+        loop.violated("I3", "a master of term " + response.term() + " speaks after " + highestTerm);
+      }
+      // It was replaced and does not know it; what it says counts where it is believed: I1.
+      return;
     }
-    highestTerm = Math.max(highestTerm, response.term());
+    if (leads) {
+      highestTerm = response.term();
+    }
     for (LeaseGrant grant : response.grants()) {
       Version version = new Version(grant.handle(), grant.version());
       List<Member> members = grant.configuration().members();
@@ -195,6 +228,11 @@ final class Checks implements Watch {
     if (incarnation != null && incarnation > request.incarnation()) {
       loop.violated(
           "I3", request.server() + " is " + request.incarnation() + " after " + incarnation);
+    }
+    Long term = terms.put(request.server(), request.highestTerm());
+    if (term != null && term > request.highestTerm()) {
+      loop.violated(
+          "I3", request.server() + " follows term " + request.highestTerm() + " after " + term);
     }
     for (Heartbeat.LeaseName name : request.released()) {
       givenBack.add(new Given(request.server(), request.incarnation(), name));

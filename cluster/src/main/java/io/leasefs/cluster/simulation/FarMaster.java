@@ -9,6 +9,8 @@ import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ServerAddress;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
@@ -90,6 +92,7 @@ final class FarMaster implements ClusterApi {
   @Override
   public HeartbeatStream heartbeat(
       Consumer<Heartbeat.Response> responses, Consumer<String> broken) {
+    Map<Long, Long> received = new HashMap<>();
     Wires.Stream<HeartbeatStream> stream =
         wires.open(
             from,
@@ -105,6 +108,10 @@ final class FarMaster implements ClusterApi {
                           .heartbeat(
                               response -> {
                                 watch.answered(response);
+                                Long came = received.get(response.answersSequence());
+                                if (response.ttlNanos() > 0 && came != null) {
+                                  watch.renews(response, came);
+                                }
                                 line.up("answer", () -> responses.accept(response));
                               },
                               line::cut);
@@ -114,7 +121,12 @@ final class FarMaster implements ClusterApi {
       @Override
       public void send(Heartbeat.Request request) {
         watch.sent(request);
-        stream.send("heartbeat", end -> end.send(request));
+        stream.send(
+            "heartbeat",
+            end -> {
+              received.put(request.sequence(), wires.now());
+              end.send(request);
+            });
       }
 
       @Override

@@ -18,6 +18,8 @@ import java.util.TreeMap;
  * @param grants leases granted
  * @param tenures versions of chunks under which something was acknowledged
  * @param failovers leases that went from one server to another
+ * @param masters how many there were
+ * @param elections how often one of several masters was elected
  * @param faultsByKind how many faults there were, by kind
  * @param struck the kinds of all faults, in order
  * @param histories files whose history was checked for linearizability
@@ -37,6 +39,8 @@ public record Outcome(
     long grants,
     long tenures,
     long failovers,
+    int masters,
+    int elections,
     Map<String, Integer> faultsByKind,
     List<String> struck,
     long histories,

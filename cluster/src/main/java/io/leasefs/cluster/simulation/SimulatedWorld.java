@@ -20,6 +20,7 @@ import io.leasefs.common.model.ServerAddress;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.master.Master;
 import io.leasefs.master.control.ControlSettings;
+import io.leasefs.master.log.OperationLog;
 import io.leasefs.master.replicated.ReplicatedState;
 import io.leasefs.master.state.ServerEntry;
 import io.leasefs.server.disk.simulated.SimulatedDisk;
@@ -36,18 +37,28 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cluster on simulated machines: one master, chunkservers with their disks, and hosts for
- * clients. Starts, kills, freezes and cuts them off; what runs on them are the production classes.
+ * A cluster on simulated machines: masters, chunkservers with their disks, and hosts for clients.
+ * Starts, kills, freezes and cuts them off; what runs on them are the production classes.
  */
 final class SimulatedWorld {
   /** Tasks of a chunkserver's session. */
   static final String SESSION = "session";
 
-  private static final String MASTER = "m1";
-  private static final ServerAddress MASTER_ADDRESS = new ServerAddress(MASTER, 9800);
   private static final long DISK_BYTES = 4L << 30;
   private static final long MAX_DRIFT_PPM = 9_000;
   private static final long WILD_DRIFT_PPM = 300_000;
+
+  /** A master's machine. */
+  private static final class MasterNode {
+    private final ServerId id;
+    private final Host host;
+    private @Nullable AdminApi operators;
+
+    private MasterNode(ServerId id, Host host) {
+      this.id = id;
+      this.host = host;
+    }
+  }
 
   /** A chunkserver's machine. */
   static final class ChunkNode {
@@ -90,13 +101,24 @@ final class SimulatedWorld {
   private final LeaseTerms terms;
   private final Map<String, ChunkNode> chunkNodes = new TreeMap<>();
   private final Map<String, Host> clientHosts = new TreeMap<>();
-  private final Host masterHost;
+  private final Map<String, MasterNode> masterNodes = new TreeMap<>();
+
+  /** The log where there are several masters; else it is that of the one. */
+  private final @Nullable SimulatedGroup group;
+
   private final SimulatedLog.Kept kept = new SimulatedLog.Kept();
   private @Nullable SimulatedLog log;
   private @Nullable ReplicatedState state;
-  private @Nullable AdminApi operators;
 
+  /** A world with one master. */
   SimulatedWorld(EventLoop loop, Swarm swarm) {
+    this(loop, swarm, 1);
+  }
+
+  /**
+   * @param masters how many
+   */
+  SimulatedWorld(EventLoop loop, Swarm swarm, int masters) {
     this.loop = loop;
     this.swarm = swarm;
     this.wires = new Wires(loop, swarm.wireNanos());
@@ -104,7 +126,7 @@ final class SimulatedWorld {
     this.checks =
         new Checks(
             loop, terms.guardNanos(), Math.min(2, swarm.replication()), swarm.clocksInBound());
-    this.masterHost = host(MASTER);
+    addMaster(1);
     for (int i = 1; i <= swarm.chunkServers(); i++) {
       ServerId id = new ServerId("cs" + i);
       SimulatedDisk disk = new SimulatedDisk(loop.random().nextLong(), DISK_BYTES);
@@ -115,7 +137,23 @@ final class SimulatedWorld {
     for (int i = 1; i <= swarm.clients(); i++) {
       clientHosts.put("c" + i, host("c" + i));
     }
+    for (int i = 2; i <= masters; i++) {
+      addMaster(i);
+    }
+    this.group =
+        masters == 1
+            ? null
+            : new SimulatedGroup(
+                loop, wires, masterHosts(), swarm.slowLogNanos(), swarm.ttlNanos());
+    if (group != null) {
+      checks.renewalsNeed(group::hasCommittedSince);
+    }
     loop.onDeath(this::died);
+  }
+
+  private void addMaster(int number) {
+    ServerId id = new ServerId("m" + number);
+    masterNodes.put(id.name(), new MasterNode(id, host(id.name())));
   }
 
   private Host host(String name) {
@@ -144,8 +182,39 @@ final class SimulatedWorld {
     return terms;
   }
 
+  List<Host> masterHosts() {
+    return masterNodes.values().stream().map(node -> node.host).toList();
+  }
+
+  /** The first master's. */
   Host masterHost() {
-    return masterHost;
+    return masterHosts().getFirst();
+  }
+
+  /** One of several masters, half of the time the leader; or the only one. */
+  Host anyMaster() {
+    List<Host> all = masterHosts();
+    if (group == null) {
+      return all.getFirst();
+    }
+    Host any = all.get(loop.random().nextInt(all.size()));
+    return loop.random().nextBoolean() ? group.leaderHost().orElse(any) : any;
+  }
+
+  boolean hasSeveralMasters() {
+    return group != null;
+  }
+
+  /** How often a leader was elected among several masters. */
+  int elections() {
+    return group == null ? 0 : group.elections();
+  }
+
+  /** Whether one of several masters replaces another without need. */
+  void setRestless(boolean on) {
+    if (group != null) {
+      group.setRestless(on);
+    }
   }
 
   List<ChunkNode> chunkNodes() {
@@ -162,28 +231,43 @@ final class SimulatedWorld {
 
   Collection<Host> hosts() {
     List<Host> all = new ArrayList<>();
-    all.add(masterHost);
+    all.addAll(masterHosts());
     chunkNodes.values().forEach(node -> all.add(node.host));
     all.addAll(clientHosts.values());
     return all;
   }
 
-  /** The master's hard state; of its newest process. */
+  /** The masters' hard state; of whoever knows most, or the newest process. */
   ReplicatedState state() {
-    ReplicatedState known = state;
+    ReplicatedState known = group == null ? state : group.newest().orElse(state);
     if (known == null) {
       throw new IllegalStateException("no master has run yet");
     }
     return known;
   }
 
-  // ---- the master --------------------------------------------------------------------------
+  /** What is different between masters at rest; null where nothing is. */
+  @Nullable String masterDifference() {
+    return group == null ? null : group.difference();
+  }
 
+  // ---- masters -----------------------------------------------------------------------------
+
+  /** Starts the first. */
   void startMaster() {
-    ServerId self = new ServerId(MASTER);
-    Life life = masterHost.begin(this);
+    startMaster(masterHost());
+  }
+
+  void startMaster(Host host) {
+    MasterNode node = requireNonNull(masterNodes.get(host.name()));
+    ServerId self = node.id;
+    Life life = host.begin(this);
     ReplicatedState fresh = new ReplicatedState();
-    SimulatedLog newLog = new SimulatedLog(kept, fresh, self, life, loop, swarm.slowLogNanos());
+    SimulatedLog alone =
+        group == null
+            ? new SimulatedLog(kept, fresh, self, life, loop, swarm.slowLogNanos())
+            : null;
+    OperationLog newLog = alone == null ? requireNonNull(group).start(life, fresh) : alone;
     ControlSettings settings =
         new ControlSettings(
             self,
@@ -202,33 +286,44 @@ final class SimulatedWorld {
     life.offer(
         new FarMaster.Services(
             master.clients(Endpoints::internal), ofThisMaster, master.chunkservers()));
-    operators = ofThisMaster;
-    log = newLog;
+    node.operators = ofThisMaster;
+    log = alone;
     state = fresh;
-    loop.note("START master entries=" + kept.size());
-    newLog.lead();
+    if (alone == null) {
+      loop.note("START " + host + " entries=" + newLog.lastApplied());
+    } else {
+      loop.note("START master entries=" + kept.size());
+      alone.lead();
+    }
   }
 
+  /** The leader leads no more. */
   void stepDown() {
+    if (group != null) {
+      group.depose();
+      return;
+    }
     SimulatedLog leading = log;
-    if (masterHost.life() != null && leading != null && leading.role().leading()) {
+    if (masterHost().life() != null && leading != null && leading.role().leading()) {
       loop.note("STEP DOWN");
       leading.stepDown();
     }
   }
 
+  /** The only master leads again; several settle that among themselves. */
   void leadAgain() {
     SimulatedLog follower = log;
-    if (masterHost.life() != null && follower != null && !follower.role().leading()) {
+    if (masterHost().life() != null && follower != null && !follower.role().leading()) {
       loop.note("LEAD AGAIN");
       follower.lead();
     }
   }
 
-  /** Asks the master, if it runs; who wants to know what came of it looks. */
+  /** Asks the leader, if it runs; who wants to know what came of it looks. */
   void drain(ChunkNode node, boolean undo) {
-    AdminApi asked = operators;
-    if (masterHost.life() != null && asked != null) {
+    Host leader = group == null ? masterHost() : group.leaderHost().orElse(masterHost());
+    AdminApi asked = requireNonNull(masterNodes.get(leader.name())).operators;
+    if (leader.life() != null && asked != null) {
       var _ = asked.drain(node.id(), undo);
     }
   }
@@ -262,7 +357,7 @@ final class SimulatedWorld {
                   4));
       ChunkServer server =
           new ChunkServer(
-              ChunkServerConfig.of(node.id, "rack-" + node.id, boot, List.of(MASTER_ADDRESS)),
+              ChunkServerConfig.of(node.id, "rack-" + node.id, boot, masters()),
               new ChunkServer.Edges(
                   life,
                   life,
@@ -353,7 +448,7 @@ final class SimulatedWorld {
       node.dieIn = -1;
       checks.ended(node.id);
     }
-    if (host == masterHost && log != null) {
+    if (masterNodes.containsKey(host.name()) && log != null) {
       log.died();
     }
     wires.gone(ended, answered);
@@ -361,8 +456,10 @@ final class SimulatedWorld {
 
   /** Starts what does not run; not clients. */
   void startAll() {
-    if (masterHost.life() == null) {
-      startMaster();
+    for (Host host : masterHosts()) {
+      if (host.life() == null) {
+        startMaster(host);
+      }
     }
     leadAgain();
     for (ChunkNode node : chunkNodes.values()) {
@@ -375,7 +472,9 @@ final class SimulatedWorld {
   // ---- for clients -------------------------------------------------------------------------
 
   List<ServerAddress> masters() {
-    return List.of(MASTER_ADDRESS);
+    return masterNodes.values().stream()
+        .map(node -> new ServerAddress(node.id.name(), 9800))
+        .toList();
   }
 
   /** The network as a client's process sees it. */

@@ -32,6 +32,7 @@ public final class Simulation {
   private final long seed;
   private final EventLoop loop;
   private final Swarm swarm;
+  private final int masters;
   private final SimulatedWorld world;
   private final RecordBook book;
   private final Map<String, SimulatedClient> clients = new LinkedHashMap<>();
@@ -47,7 +48,8 @@ public final class Simulation {
     this.mostFaults = mostFaults;
     this.loop = new EventLoop(seed, trace);
     this.swarm = Swarm.draw(loop.random());
-    this.world = new SimulatedWorld(loop, swarm);
+    this.masters = SimulatedGroup.size(seed);
+    this.world = new SimulatedWorld(loop, swarm, masters);
     this.book = new RecordBook(loop);
     loop.note(swarm.toString());
     Map<String, SimulatedWorld.ChunkNode> nodes = new LinkedHashMap<>();
@@ -213,6 +215,10 @@ public final class Simulation {
     world.checks().copies();
     world.checks().histories();
     try {
+      String difference = world.masterDifference();
+      if (difference != null) {
+        loop.violated("STATE", difference);
+      }
       world.state().invariant();
     } catch (IllegalStateException e) {
       loop.violated("STATE", String.valueOf(e.getMessage()));
@@ -273,6 +279,8 @@ public final class Simulation {
         world.checks().grants(),
         world.checks().tenures(),
         world.checks().failovers(),
+        masters,
+        world.elections(),
         faults,
         chaos.struck(),
         histories,
@@ -280,6 +288,6 @@ public final class Simulation {
         converged,
         violation,
         violation.isPresent() ? loop.newest() : List.of(),
-        swarm.toString());
+        swarm + (masters == 1 ? "" : ", " + masters + " masters"));
   }
 }

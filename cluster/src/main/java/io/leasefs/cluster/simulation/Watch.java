@@ -9,8 +9,15 @@ interface Watch {
   /** A heartbeat leaves a chunkserver. */
   void sent(Heartbeat.Request request);
 
-  /** A response leaves the master. */
+  /** A response leaves a master. */
   void answered(Heartbeat.Response response);
+
+  /**
+   * A response that renews a session leaves a master.
+   *
+   * @param receivedNanos true time at which the request that it answers had come
+   */
+  void renews(Heartbeat.Response response, long receivedNanos);
 
   /** The answer to a frame leaves a chunkserver. */
   void acknowledges(ServerId server, NamedAnswer answer);

@@ -57,6 +57,11 @@ final class Wires {
     doubling = newDoubling;
   }
 
+  /** True time. */
+  long now() {
+    return loop.now();
+  }
+
   long messages() {
     return messages;
   }
@@ -126,7 +131,8 @@ final class Wires {
     return 500 * MILLI + loop.random().nextInt(4_000) * MILLI;
   }
 
-  private boolean passes(Host from, Host to) {
+  /** Whether anything gets from one to the other. */
+  boolean passes(Host from, Host to) {
     return !cuts.contains(way(from, to));
   }
 

@@ -6,6 +6,8 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -46,6 +48,37 @@ class SimulationTest {
     assertThat(outcome.violation()).as(outcome.drawn()).isEmpty();
     assertThat(outcome.acknowledged()).isPositive();
     assertThat(outcome.faults()).isPositive();
+  }
+
+  /** Of several masters one after another leads; what they log, grant and renew is one history. */
+  @Test
+  void leadersOfSeveralMastersFollowOneAnother() {
+    int withThree = 0;
+    int elections = 0;
+    for (long seed = 44; withThree < 4; seed++) {
+      if (SimulatedGroup.size(seed) != 3) {
+        continue;
+      }
+      withThree++;
+      Outcome outcome = Simulation.run(seed);
+      assertThat(outcome.violation()).as("seed %d: %s", seed, outcome.drawn()).isEmpty();
+      assertThat(outcome.masters()).isEqualTo(3);
+      assertThat(outcome.acknowledged()).isPositive();
+      elections += outcome.elections();
+    }
+    // Others than the first ones have led.
+    assertThat(elections).isGreaterThan(3 * withThree);
+  }
+
+  @Test
+  void mostSeedsHaveOneMasterAndTheOthersThreeOrFive() {
+    Map<Integer, Integer> counts = new TreeMap<>();
+    for (long seed = 1; seed <= 1_000; seed++) {
+      counts.merge(SimulatedGroup.size(seed), 1, Integer::sum);
+    }
+    assertThat(counts.keySet()).containsExactly(1, 3, 5);
+    assertThat(counts.get(1)).isBetween(550, 650);
+    assertThat(counts.get(3)).isBetween(250, 350);
   }
 
   @Test
