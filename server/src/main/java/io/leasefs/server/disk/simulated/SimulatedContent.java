@@ -19,7 +19,7 @@ final class SimulatedContent {
   /** Whole sectors as the kernel has them; zeros beyond the length. */
   private byte[] current;
 
-  /** What the platter has, as long as the other; counts only where they differ. */
+  /** What the platter has; counts only where they differ. Beyond its end there are zeros. */
   private byte[] platter;
 
   /** Sectors in which the platter may differ. */
@@ -33,7 +33,7 @@ final class SimulatedContent {
 
   SimulatedContent() {
     current = new byte[FIRST_SECTORS * SECTOR];
-    platter = new byte[FIRST_SECTORS * SECTOR];
+    platter = new byte[0];
     old = new BitSet();
     dirty = new BitSet();
   }
@@ -98,12 +98,18 @@ final class SimulatedContent {
     if (to > current.length) {
       long capacity = Math.max(2L * current.length, sectorEnd(to));
       current = Arrays.copyOf(current, Math.toIntExact(capacity));
-      platter = Arrays.copyOf(platter, Math.toIntExact(capacity));
     }
     int first = (int) (from / SECTOR);
     int end = (int) (sectorEnd(to) / SECTOR);
     for (int sector = old.nextClearBit(first); sector < end; sector = old.nextClearBit(sector)) {
-      System.arraycopy(current, sector * SECTOR, platter, sector * SECTOR, SECTOR);
+      int start = sector * SECTOR;
+      // Most sectors are new: there is nothing to remember of them.
+      if (start < length && start >= platter.length) {
+        platter = Arrays.copyOf(platter, current.length);
+      }
+      if (start < platter.length) {
+        System.arraycopy(current, start, platter, start, SECTOR);
+      }
       old.set(sector);
     }
     dirty.set(first, end);
@@ -140,7 +146,12 @@ final class SimulatedContent {
         lastGrain = grain;
       }
       if (!keep) {
-        System.arraycopy(platter, sector * SECTOR, current, sector * SECTOR, SECTOR);
+        int start = sector * SECTOR;
+        if (start < platter.length) {
+          System.arraycopy(platter, start, current, start, SECTOR);
+        } else {
+          Arrays.fill(current, start, start + SECTOR, (byte) 0);
+        }
       }
     }
     boolean keepLength = random.nextDouble() < keepChance;
@@ -164,6 +175,8 @@ final class SimulatedContent {
       throw new IllegalArgumentException("nothing was ever written at " + position);
     }
     current[(int) position] ^= (byte) (1 << bit);
-    platter[(int) position] ^= (byte) (1 << bit);
+    if (position < platter.length) {
+      platter[(int) position] ^= (byte) (1 << bit);
+    }
   }
 }

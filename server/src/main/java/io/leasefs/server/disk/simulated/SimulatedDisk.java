@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableSet;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
@@ -273,15 +274,18 @@ public final class SimulatedDisk implements Disk {
       check("list", folder);
       String prefix = folder.isEmpty() ? "" : folder + "/";
       TreeSet<String> names = new TreeSet<>();
-      addBelow(prefix, files.keySet(), names);
+      addBelow(prefix, files.navigableKeySet(), names);
       addBelow(prefix, folders, names);
       return List.copyOf(names);
     }
   }
 
-  private static void addBelow(String prefix, Iterable<String> all, Set<String> names) {
-    for (String name : all) {
-      if (name.startsWith(prefix) && name.indexOf('/', prefix.length()) < 0) {
+  private static void addBelow(String prefix, NavigableSet<String> all, Set<String> names) {
+    for (String name : all.tailSet(prefix, true)) {
+      if (!name.startsWith(prefix)) {
+        return;
+      }
+      if (name.indexOf('/', prefix.length()) < 0) {
         names.add(name.substring(prefix.length()));
       }
     }
