@@ -658,6 +658,16 @@ public final class ChunkServer implements ChunkApi {
     return table.all().stream().map(loop -> new Copy(loop.core(), loop.stored())).toList();
   }
 
+  /** Shows the core of each copy. Likewise. */
+  public void eachCore(Consumer<ReplicaCore> visitor) {
+    table.each(loop -> visitor.accept(loop.core()));
+  }
+
+  /** The copy of one chunk. Likewise. */
+  public Optional<Copy> copy(ChunkHandle chunk) {
+    return Optional.ofNullable(table.find(chunk)).map(loop -> new Copy(loop.core(), loop.stored()));
+  }
+
   /** The chunk leases that are held and valid now. Likewise. */
   public List<Heartbeat.HeldLease> validLeases() {
     return session.validLeases();

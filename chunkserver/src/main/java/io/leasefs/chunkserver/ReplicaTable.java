@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -95,6 +96,11 @@ final class ReplicaTable {
 
   Collection<ReplicaLoop> all() {
     return List.copyOf(loops.values());
+  }
+
+  /** Shows all, without a list being made. */
+  void each(Consumer<ReplicaLoop> visitor) {
+    loops.values().forEach(visitor);
   }
 
   @Nullable ReplicaLoop find(ChunkHandle chunk) {

@@ -72,6 +72,7 @@ public final class ReplicaCore {
   private long deadWatermark;
   private List<SessionId> living = List.of();
   private long tickAt = Long.MAX_VALUE;
+  private long steps;
 
   private record WaitingFrame(long ticket, Frame frame, long until) {}
 
@@ -97,6 +98,7 @@ public final class ReplicaCore {
    * @return what to do, in order; the caller owns the list
    */
   public List<ReplicaAction> step(ReplicaEvent event, long now) {
+    steps++;
     replica.begin(now);
     switch (event) {
       case ReplicaEvent.FrameArrived(long ticket, Frame frame) ->
@@ -705,6 +707,11 @@ public final class ReplicaCore {
   /** The committed state: what a copy for a learner starts from, and what a compaction writes. */
   public ReplicaImage.Snapshot snapshot() {
     return replica.log.snapshot();
+  }
+
+  /** How many steps it has taken: whoever watches sees whether a task has changed anything. */
+  public long steps() {
+    return steps;
   }
 
   /** Checks what must hold after each step; throws where it does not. */

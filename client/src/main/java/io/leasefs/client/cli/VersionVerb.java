@@ -16,12 +16,21 @@ import picocli.CommandLine.Option;
       "  leasefs version",
       "  leasefs version --check-cluster    # exit 10 where the two differ"
     })
-final class VersionVerb extends Verb {
+public final class VersionVerb extends Verb {
   @Option(names = "--check-cluster", description = "Ask the master for its version too.")
   private boolean checkCluster;
 
   /** Version of this build. */
   static String version() {
+    return property("version");
+  }
+
+  /** The commit that this build was made of; "unknown" where the build was not told. */
+  public static String commit() {
+    return property("commit");
+  }
+
+  private static String property(String name) {
     Properties properties = new Properties();
     try (InputStream in = VersionVerb.class.getResourceAsStream("/leasefs-version.properties")) {
       if (in != null) {
@@ -30,7 +39,8 @@ final class VersionVerb extends Verb {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    return properties.getProperty("version", "unknown");
+    String value = properties.getProperty(name, "unknown");
+    return value.startsWith("${") ? "unknown" : value; // a build without Maven fills in nothing
   }
 
   /** This build in a line. */

@@ -5,11 +5,15 @@ import ch.qos.logback.classic.Logger;
 import io.leasefs.client.cli.ExitCode;
 import io.leasefs.client.cli.Json;
 import io.leasefs.client.cli.Verb;
+import io.leasefs.client.cli.VersionVerb;
 import io.leasefs.cluster.simulation.Outcome;
 import io.leasefs.cluster.simulation.Simulation;
+import io.leasefs.cluster.simulation.Violation;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
@@ -31,14 +35,19 @@ import picocli.CommandLine.Option;
       "",
       "The same seed of the same program is the same run, event for event: its digest says so.",
       "Exit 0: every acknowledged record is there, once, in its place; no invariant was broken.",
-      "Exit 10: not so; the seed, the invariant and the last events are printed.",
+      "Exit 10: not so; the seed, the invariant and the last events are printed, and for the first",
+      "failures the shortest run that shows the same, with the command that runs it again.",
       "",
       "Examples:",
       "  leasefs simulate --seeds 1..100",
       "  leasefs simulate --seed 17 --trace    # every event",
-      "  leasefs simulate --seeds 1..10000 --jobs 2 --failed-only"
+      "  leasefs simulate --seeds 1..10000 --failed-only",
+      "  leasefs simulate --seed 17 --faults 3 --events 4711    # the beginning of a run"
     })
 public final class SimulateVerb extends Verb {
+  /** Failures of a range that are made as short as they can be. */
+  private static final int MOST_SHORTENED = 3;
+
   /** Runs begun before the oldest is printed, for each of those side by side. */
   private static final int AHEAD = 4;
 
@@ -53,8 +62,20 @@ public final class SimulateVerb extends Verb {
   @Option(
       names = "--jobs",
       paramLabel = "N",
-      description = "Run so many seeds side by side. Default: 1.")
-  private int jobs = 1;
+      description = "Run so many seeds side by side. Default: as many as there are processors.")
+  private int jobs = Runtime.getRuntime().availableProcessors();
+
+  @Option(
+      names = "--faults",
+      paramLabel = "N",
+      description = "No fault after the first N. Default: all that the seed draws.")
+  private int faults = Integer.MAX_VALUE;
+
+  @Option(
+      names = "--events",
+      paramLabel = "N",
+      description = "Stop after N events, and check what holds at any time. Default: to the end.")
+  private long events = Long.MAX_VALUE;
 
   @Option(names = "--failed-only", description = "Print no seed that passes.")
   private boolean failedOnly;
@@ -85,18 +106,22 @@ public final class SimulateVerb extends Verb {
     if (jobs < 1) {
       throw new LeaseFsException(ErrorCode.INVALID_ARGUMENT, "--jobs " + jobs + " is below 1");
     }
+    if (faults < 0 || events < 0) {
+      throw new LeaseFsException(
+          ErrorCode.INVALID_ARGUMENT, "--faults and --events cannot be below 0");
+    }
     Sum sum = new Sum();
     if (trace() || jobs == 1) {
       for (long each = first; each <= last; each++) {
         Outcome outcome =
-            trace() ? Simulation.run(each, line -> out().line(line)) : Simulation.run(each);
+            Simulation.run(each, trace() ? line -> out().line(line) : null, faults, events);
         take(sum, outcome);
       }
     } else {
       sideBySide(first, last, sum);
     }
-    if (first == last && sum.failed > 0 && !trace()) {
-      shorten(first);
+    if (!trace() && faults == Integer.MAX_VALUE && events == Long.MAX_VALUE) {
+      sum.failures.forEach(this::shorten);
     }
     if (last > first) {
       out().event(sum.json(), sum.text());
@@ -112,7 +137,7 @@ public final class SimulateVerb extends Verb {
       while (next <= last || !running.isEmpty()) {
         while (next <= last && running.size() < AHEAD * jobs) {
           long each = next++;
-          running.addLast(workers.submit(() -> Simulation.run(each)));
+          running.addLast(workers.submit(() -> Simulation.run(each, null, faults, events)));
         }
         take(sum, running.removeFirst().get());
       }
@@ -131,24 +156,38 @@ public final class SimulateVerb extends Verb {
     }
   }
 
-  /** A single seed that fails is made as short as it can be. */
-  private void shorten(long failed) {
-    Outcome whole = Simulation.run(failed);
+  /** A seed that fails is made as short as it can be. */
+  private void shorten(Outcome whole) {
     Outcome shortest = Simulation.shortest(whole);
+    int struck = shortest.struck().size();
+    String replay =
+        String.format(
+            "leasefs simulate --seed %d --faults %d --events %d",
+            whole.seed(), struck, shortest.events());
     out()
         .event(
             Json.object(
-                "seed", failed,
+                "seed", whole.seed(),
+                "commit", VersionVerb.commit(),
                 "shortestPrefix", shortest.struck(),
                 "ofFaults", whole.struck().size(),
-                "events", shortest.events()),
+                "events", shortest.events(),
+                "ofEvents", whole.events(),
+                "invariant", shortest.violation().map(Violation::invariant).orElse(null),
+                "message", shortest.violation().map(Violation::message).orElse(null),
+                "replay", replay),
             String.format(
-                "the first %d of its %d faults are enough, in %d events:%s%n%s",
-                shortest.struck().size(),
+                "seed %d, commit %s: the first %d of its %d faults are enough:%s%n"
+                    + "fails at event %d of %d: %s%nreplay: %s",
+                whole.seed(),
+                VersionVerb.commit(),
+                struck,
                 whole.struck().size(),
-                shortest.events(),
                 shortest.struck().stream().map(kind -> " " + kind).reduce("", String::concat),
-                shortest.violation().map(Object::toString).orElse("")));
+                shortest.events(),
+                whole.events(),
+                shortest.violation().map(Object::toString).orElse(""),
+                replay));
   }
 
   private void print(Outcome outcome) {
@@ -191,10 +230,16 @@ public final class SimulateVerb extends Verb {
                 "grants", outcome.grants(),
                 "tenures", outcome.tenures(),
                 "failovers", outcome.failovers(),
+                "handOverNanos",
+                    outcome.handOverNanos() == Outcome.NONE ? null : outcome.handOverNanos(),
+                "earlyHandOverNanos",
+                    outcome.earlyHandOverNanos() == Outcome.NONE
+                        ? null
+                        : outcome.earlyHandOverNanos(),
+                "histories", outcome.histories(),
                 "faults", outcome.faultsByKind(),
-                "invariant",
-                    outcome.violation().map(violation -> violation.invariant()).orElse(null),
-                "message", outcome.violation().map(violation -> violation.message()).orElse(null)),
+                "invariant", outcome.violation().map(Violation::invariant).orElse(null),
+                "message", outcome.violation().map(Violation::message).orElse(null)),
             text.toString());
     out().flush();
   }
@@ -207,6 +252,12 @@ public final class SimulateVerb extends Verb {
     private long acknowledged;
     private long grants;
     private long failovers;
+    private long handOverNanos = Outcome.NONE;
+    private long earlyHandOverNanos = Outcome.NONE;
+
+    /** The first ones. */
+    private final List<Outcome> failures = new ArrayList<>();
+
     private long histories;
     private long undecided;
     private final Map<String, Integer> faults = new TreeMap<>();
@@ -214,7 +265,14 @@ public final class SimulateVerb extends Verb {
 
     void add(Outcome outcome) {
       runs++;
-      failed += outcome.passed() ? 0 : 1;
+      if (!outcome.passed()) {
+        failed++;
+        if (failures.size() < MOST_SHORTENED) {
+          failures.add(outcome);
+        }
+      }
+      handOverNanos = Math.min(handOverNanos, outcome.handOverNanos());
+      earlyHandOverNanos = Math.min(earlyHandOverNanos, outcome.earlyHandOverNanos());
       events += outcome.events();
       acknowledged += outcome.acknowledged();
       grants += outcome.grants();
@@ -238,17 +296,24 @@ public final class SimulateVerb extends Verb {
           "acknowledged", acknowledged,
           "grants", grants,
           "failovers", failovers,
+          "handOverNanos", handOverNanos == Outcome.NONE ? null : handOverNanos,
+          "earlyHandOverNanos", earlyHandOverNanos == Outcome.NONE ? null : earlyHandOverNanos,
           "histories", histories,
           "historiesUndecided", undecided,
           "faults", faults,
           "digest", String.format("%016x", digest));
     }
 
+    private static String gap(long nanos) {
+      return nanos == Outcome.NONE ? "none" : String.format(Locale.ROOT, "%.6f s", nanos / 1e9);
+    }
+
     String text() {
       StringBuilder kinds = new StringBuilder();
       faults.forEach((kind, count) -> kinds.append(' ').append(kind).append('=').append(count));
       return String.format(
-          "%d runs, %d failed; events %d acknowledged %d grants %d failovers %d digest %016x"
+          "%d schedules, %d failed; events %d acknowledged %d grants %d failovers %d digest %016x"
+              + "%nsmallest hand-over gap: %s after a lease ran out, %s after one ended earlier"
               + "%nhistories checked for linearizability: %d, undecided within the budget: %d"
               + "%nfaults:%s",
           runs,
@@ -258,6 +323,8 @@ public final class SimulateVerb extends Verb {
           grants,
           failovers,
           digest,
+          gap(handOverNanos),
+          gap(earlyHandOverNanos),
           histories,
           undecided,
           kinds);

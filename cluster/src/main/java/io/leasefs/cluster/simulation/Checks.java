@@ -1,6 +1,9 @@
 package io.leasefs.cluster.simulation;
 
+import static java.util.Objects.requireNonNull;
+
 import io.leasefs.chunkserver.ChunkServer;
+import io.leasefs.chunkserver.replica.ReplicaCore;
 import io.leasefs.chunkserver.replica.ReplicaImage.Snapshot;
 import io.leasefs.common.api.ChunkApi.NamedAnswer;
 import io.leasefs.common.api.FrameAnswer;
@@ -12,6 +15,7 @@ import io.leasefs.common.model.Member;
 import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.ServerId;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +26,9 @@ import org.jspecify.annotations.Nullable;
 
 /** The invariants of protocol section 10, over all chunkservers at once. */
 final class Checks implements Watch {
+  /** A smallest gap where there was none. */
+  static final long NONE = Long.MAX_VALUE;
+
   private record Version(ChunkHandle chunk, long version) {}
 
   /** What a copy has promised to the outside. */
@@ -35,6 +42,28 @@ final class Checks implements Watch {
   private record Standing(long leaseEnd, int leases) {}
 
   private record Given(ServerId server, long incarnation, Heartbeat.LeaseName lease) {}
+
+  /** A lease as its holder has it, or had it last. */
+  private static final class Hold {
+    private final long version;
+
+    /** True time at which the holder stops. */
+    private long end;
+
+    /** It has stopped before its lease ran out: gave it back, lost its session, or died. */
+    private boolean early;
+
+    Hold(long version) {
+      this.version = version;
+    }
+
+    void stop(long now) {
+      if (end > now) {
+        end = now;
+        early = true;
+      }
+    }
+  }
 
   private final EventLoop loop;
 
@@ -51,7 +80,13 @@ final class Checks implements Watch {
   private final Set<ServerId> forgetful = new TreeSet<>();
 
   private final Map<ServerId, ChunkServer> servers = new TreeMap<>();
+  private final Map<ServerId, Host> hosts = new TreeMap<>();
   private final Map<ServerId, Standing> standing = new TreeMap<>();
+  private final Map<ServerId, Map<ChunkHandle, Hold>> holds = new TreeMap<>();
+
+  /** The steps of each core that have been looked at. */
+  private final IdentityHashMap<ReplicaCore, Long> looked = new IdentityHashMap<>();
+
   private final Map<Version, List<Member>> chains = new LinkedHashMap<>();
   private final Map<CopyName, Promise> promises = new LinkedHashMap<>();
   private final Map<ServerId, Long> incarnations = new TreeMap<>();
@@ -62,6 +97,8 @@ final class Checks implements Watch {
   private long highestTerm;
   private long grants;
   private long failovers;
+  private long handOverNanos = NONE;
+  private long earlyHandOverNanos = NONE;
 
   /**
    * @param guardNanos how long before its end a holder stops what cannot be checked again
@@ -90,25 +127,47 @@ final class Checks implements Watch {
     return failovers;
   }
 
+  /**
+   * The shortest time between the end of a lease that ran out, on its holder's clock, and the grant
+   * of its chunk to another server: true time, nanoseconds; {@link #NONE}: there was no such gap.
+   */
+  long handOverNanos() {
+    return handOverNanos;
+  }
+
+  /** Likewise for leases that ended earlier: given back, revoked, or their holder died. */
+  long earlyHandOverNanos() {
+    return earlyHandOverNanos;
+  }
+
   /** The machine has lost power, and its files are not synced. */
   void forgets(ServerId id) {
     forgetful.add(id);
   }
 
-  void started(ServerId id, ChunkServer server) {
+  void started(ServerId id, ChunkServer server, Host host) {
     servers.put(id, server);
+    hosts.put(id, host);
     standing.remove(id);
   }
 
   void ended(ServerId id) {
     servers.remove(id);
     standing.remove(id);
+    holds.getOrDefault(id, Map.of()).values().forEach(hold -> hold.stop(loop.now()));
+  }
+
+  /** All that can be asked at any time. */
+  void all() {
+    onePrimary();
+    copies();
+    histories();
   }
 
   // ---- leases ------------------------------------------------------------------------------
 
-  /** A chunkserver has done something. */
-  void stepped(ServerId id) {
+  /** A chunkserver's session has done something. */
+  void sessionStepped(ServerId id) {
     ChunkServer server = servers.get(id);
     if (server == null) {
       return;
@@ -116,6 +175,65 @@ final class Checks implements Watch {
     Standing now = new Standing(server.leaseEndNanos(), server.validLeases().size());
     if (!now.equals(standing.put(id, now))) {
       onePrimary();
+      hold(id, server);
+    }
+  }
+
+  private void hold(ServerId id, ChunkServer server) {
+    Map<ChunkHandle, Hold> known = holds.computeIfAbsent(id, i -> new TreeMap<>());
+    Map<ChunkHandle, Hold> valid = new TreeMap<>();
+    for (Heartbeat.HeldLease lease : server.validLeases()) {
+      Hold hold = known.get(lease.chunk());
+      if (hold == null || hold.version != lease.version()) {
+        hold = new Hold(lease.version());
+      }
+      Host host = requireNonNull(hosts.get(id));
+      hold.end = loop.now() + host.trueNanos(server.leaseEndNanos() - host.nanos());
+      hold.early = false;
+      valid.put(lease.chunk(), hold);
+    }
+    known.forEach(
+        (chunk, hold) -> {
+          if (!valid.containsKey(chunk)) {
+            hold.stop(loop.now());
+          }
+        });
+    known.putAll(valid);
+  }
+
+  /** I2 once more, from the other side: when did the earlier holders of this chunk stop? */
+  private void handedOver(LeaseGrant grant, ServerId primary) {
+    if (!clocksInBound) {
+      return;
+    }
+    for (Map.Entry<ServerId, Map<ChunkHandle, Hold>> each : holds.entrySet()) {
+      Hold hold = each.getKey().equals(primary) ? null : each.getValue().remove(grant.handle());
+      if (hold == null) {
+        continue;
+      }
+      long gap = loop.now() - hold.end;
+      if (gap < 0) {
+        loop.violated(
+            "I2",
+            "chunk "
+                + grant.handle()
+                + " is granted to "
+                + primary
+                + " at version "
+                + grant.version()
+                + " while version "
+                + hold.version
+                + " is held by "
+                + each.getKey()
+                + " for "
+                + -gap
+                + " ns more");
+      }
+      if (hold.early) {
+        earlyHandOverNanos = Math.min(earlyHandOverNanos, gap);
+      } else {
+        handOverNanos = Math.min(handOverNanos, gap);
+      }
     }
   }
 
@@ -183,8 +301,9 @@ final class Checks implements Watch {
       List<Member> before = chains.putIfAbsent(version, members);
       if (before == null) {
         grants++;
-        guarded(grant, members.getFirst().server());
         ServerId primary = members.getFirst().server();
+        guarded(grant, primary);
+        handedOver(grant, primary);
         ServerId last = newest.put(grant.handle(), primary);
         failovers += last == null || last.equals(primary) ? 0 : 1;
         loop.note("GRANT chunk " + grant.handle() + " version " + grant.version() + " " + members);
@@ -234,12 +353,8 @@ final class Checks implements Watch {
       loop.violated(
           "I3", request.server() + " follows term " + request.highestTerm() + " after " + term);
     }
-    for (Heartbeat.LeaseName name : request.released()) {
-      givenBack.add(new Given(request.server(), request.incarnation(), name));
-    }
-    for (Heartbeat.LeaseName name : request.revocationsAcknowledged()) {
-      givenBack.add(new Given(request.server(), request.incarnation(), name));
-    }
+    request.released().forEach(name -> givesBack(request, name));
+    request.revocationsAcknowledged().forEach(name -> givesBack(request, name));
     for (Heartbeat.SealAnswer answer : request.sealAnswers()) {
       loop.mix(answer.lastSerial());
       loop.remember(
@@ -268,32 +383,55 @@ final class Checks implements Watch {
     }
   }
 
+  private void givesBack(Heartbeat.Request request, Heartbeat.LeaseName name) {
+    givenBack.add(new Given(request.server(), request.incarnation(), name));
+    Hold hold = holds.getOrDefault(request.server(), Map.of()).get(name.chunk());
+    if (hold != null && hold.version <= name.version()) {
+      hold.stop(loop.now());
+    }
+  }
+
   private void told(CopyName copy, long promised, long accepted) {
     Promise promise = promises.computeIfAbsent(copy, c -> new Promise());
     promise.promised = Math.max(promise.promised, promised);
     promise.accepted = Math.max(promise.accepted, accepted);
   }
 
+  /** A chunkserver's copies have done something: those that have are looked at. */
+  void coresStepped(ServerId id) {
+    ChunkServer server = servers.get(id);
+    if (server != null) {
+      server.eachCore(
+          core -> {
+            Long before = looked.get(core);
+            if (before == null || before != core.steps()) {
+              looked.put(core, core.steps());
+              copy(id, core);
+            }
+          });
+    }
+  }
+
+  private void copies() {
+    servers.forEach((id, server) -> server.eachCore(core -> copy(id, core)));
+  }
+
   /** I3, I7: no copy takes back what it has told; and what each core says of itself. */
-  void copies() {
-    for (Map.Entry<ServerId, ChunkServer> each : servers.entrySet()) {
-      for (ChunkServer.Copy copy : each.getValue().copies()) {
-        Heartbeat.ReplicaReport report = copy.core().report();
-        if (report.state() == Heartbeat.ReplicaState.DAMAGED) {
-          continue;
-        }
-        CopyName name = new CopyName(each.getKey(), report.spec().handle(), report.replica());
-        Promise promise = promises.get(name);
-        if (promise != null && report.promised() < promise.promised) {
-          loop.violated(
-              "I3", name + " promised " + promise.promised + " and has now " + report.promised());
-        }
-        try {
-          copy.core().invariant();
-        } catch (IllegalStateException e) {
-          loop.violated("CORE", each.getKey() + ": " + e.getMessage());
-        }
-      }
+  private void copy(ServerId id, ReplicaCore core) {
+    Heartbeat.ReplicaReport report = core.report();
+    if (report.state() == Heartbeat.ReplicaState.DAMAGED) {
+      return;
+    }
+    CopyName name = new CopyName(id, report.spec().handle(), report.replica());
+    Promise promise = promises.get(name);
+    if (promise != null && report.promised() < promise.promised) {
+      loop.violated(
+          "I3", name + " promised " + promise.promised + " and has now " + report.promised());
+    }
+    try {
+      core.invariant();
+    } catch (IllegalStateException e) {
+      loop.violated("CORE", id + ": " + e.getMessage());
     }
   }
 
@@ -343,14 +481,9 @@ final class Checks implements Watch {
 
   private long acceptedAt(ServerId id, ChunkHandle chunk) {
     ChunkServer server = servers.get(id);
-    if (server != null) {
-      for (ChunkServer.Copy copy : server.copies()) {
-        if (copy.stored().handle().equals(chunk)) {
-          return copy.core().report().accepted();
-        }
-      }
-    }
-    return 0;
+    return server == null
+        ? 0
+        : server.copy(chunk).map(copy -> copy.core().report().accepted()).orElse(0L);
   }
 
   private Heartbeat.@Nullable ReplicaReport report(Member member, ChunkHandle chunk) {
@@ -358,12 +491,8 @@ final class Checks implements Watch {
     if (server == null) {
       return null;
     }
-    for (ChunkServer.Copy copy : server.copies()) {
-      if (copy.core().self().equals(member) && copy.stored().handle().equals(chunk)) {
-        return copy.core().report();
-      }
-    }
-    return null;
+    ChunkServer.Copy copy = server.copy(chunk).orElse(null);
+    return copy != null && copy.core().self().equals(member) ? copy.core().report() : null;
   }
 
   /** How many versions have acknowledged something: one more than the failovers, per chunk. */
@@ -403,17 +532,14 @@ final class Checks implements Watch {
     if (server == null) {
       return null;
     }
-    for (ChunkServer.Copy copy : server.copies()) {
-      if (copy.stored().handle().equals(chunk)
-          && copy.core().self().replica().equals(member.replica())) {
-        return copy;
-      }
-    }
-    return null;
+    return server
+        .copy(chunk)
+        .filter(copy -> copy.core().self().replica().equals(member.replica()))
+        .orElse(null);
   }
 
   /** I4: versions start at the same serial in every history. */
-  void histories() {
+  private void histories() {
     Map<Version, Long> starts = new LinkedHashMap<>();
     for (Map.Entry<ServerId, ChunkServer> each : servers.entrySet()) {
       for (ChunkServer.Copy copy : each.getValue().copies()) {

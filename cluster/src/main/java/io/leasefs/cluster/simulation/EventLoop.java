@@ -80,6 +80,8 @@ final class EventLoop {
   private long now = 1_000_000_000;
   private long order;
   private long steps;
+  private long mostSteps = Long.MAX_VALUE;
+  private boolean cut;
   private long digest = 0xcbf29ce484222325L;
   private @Nullable Violation violation;
 
@@ -117,6 +119,21 @@ final class EventLoop {
 
   long digest() {
     return digest;
+  }
+
+  /** Nothing happens after so many events. */
+  void cutAfter(long events) {
+    mostSteps = events;
+  }
+
+  /** True once an event was due that is beyond the last one allowed. */
+  boolean isCut() {
+    return cut;
+  }
+
+  /** Nothing more is going to happen: it was cut, or something must not have been. */
+  boolean isOver() {
+    return cut || violation != null;
   }
 
   /** The first thing that must not be; what comes after it is of no interest. */
@@ -219,6 +236,10 @@ final class EventLoop {
     if (host != null && host.isFrozen()) {
       host.defer(event);
       return true;
+    }
+    if (steps >= mostSteps) {
+      cut = true;
+      return false;
     }
     steps++;
     if (steps > MOST_STEPS) {

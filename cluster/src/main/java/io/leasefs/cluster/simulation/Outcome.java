@@ -20,6 +20,9 @@ import java.util.TreeMap;
  * @param failovers leases that went from one server to another
  * @param masters how many there were
  * @param elections how often one of several masters was elected
+ * @param handOverNanos shortest true time from the end of a lease that ran out to the grant of its
+ *     chunk to another server; {@link #NONE}: there was none, or clocks were out of their bound
+ * @param earlyHandOverNanos likewise for leases that were given back or whose holder died
  * @param faultsByKind how many faults there were, by kind
  * @param struck the kinds of all faults, in order
  * @param histories files whose history was checked for linearizability
@@ -41,6 +44,8 @@ public record Outcome(
     long failovers,
     int masters,
     int elections,
+    long handOverNanos,
+    long earlyHandOverNanos,
     Map<String, Integer> faultsByKind,
     List<String> struck,
     long histories,
@@ -49,6 +54,9 @@ public record Outcome(
     Optional<Violation> violation,
     List<String> newest,
     String drawn) {
+  /** A gap that there was not. */
+  public static final long NONE = Checks.NONE;
+
   public Outcome {
     newest = List.copyOf(newest);
     struck = List.copyOf(struck);
@@ -58,6 +66,11 @@ public record Outcome(
   /** How many faults there were, of all kinds. */
   public long faults() {
     return faultsByKind.values().stream().mapToLong(Integer::longValue).sum();
+  }
+
+  /** True where this invariant was violated. */
+  boolean breaks(String invariant) {
+    return violation.filter(broken -> broken.invariant().equals(invariant)).isPresent();
   }
 
   public boolean passed() {

@@ -31,7 +31,7 @@ final class SimulatedClient {
   private static final long MILLI = 1_000_000;
   private static final long WRITE_TIMEOUT_NANOS = 20_000 * MILLI;
   private static final int MOST_READ = 64 << 20;
-  private static final int READ_AHEAD = 1 << 16;
+  private static final int READ_AHEAD = 1 << 14;
 
   /** A file that this process appends to. */
   private static final class Work {

@@ -44,6 +44,9 @@ final class SimulatedWorld {
   /** Tasks of a chunkserver's session. */
   static final String SESSION = "session";
 
+  /** Tasks of a chunkserver's copies. */
+  static final String CORE = "core";
+
   private static final long DISK_BYTES = 4L << 30;
   private static final long MAX_DRIFT_PPM = 9_000;
   private static final long WILD_DRIFT_PPM = 300_000;
@@ -149,6 +152,22 @@ final class SimulatedWorld {
       checks.renewalsNeed(group::hasCommittedSince);
     }
     loop.onDeath(this::died);
+    loop.onStep(this::stepped);
+  }
+
+  /** What a task may have changed is checked at once. */
+  private void stepped(Host host, String what) {
+    // Leases come and are renewed in tasks of the session alone.
+    boolean session = what.equals(SESSION);
+    ChunkNode node = session || what.equals(CORE) ? chunkNodes.get(host.name()) : null;
+    if (node == null) {
+      return;
+    }
+    if (session) {
+      checks.sessionStepped(node.id);
+    } else {
+      checks.coresStepped(node.id);
+    }
   }
 
   private void addMaster(int number) {
@@ -361,7 +380,7 @@ final class SimulatedWorld {
               new ChunkServer.Edges(
                   life,
                   life,
-                  life.pool("core"),
+                  life.pool(CORE),
                   diskPool,
                   life.lane(SESSION),
                   life,
@@ -373,7 +392,7 @@ final class SimulatedWorld {
               new EventLog(node.id, life::nanos, life::wallMillis, 1_000, this::noted),
               Optional.empty());
       life.offer(server);
-      checks.started(node.id, server);
+      checks.started(node.id, server, node.host);
       server.start(Endpoints.of(address));
     } catch (IOException e) {
       loop.violated("START", node.id + " does not start: " + e);

@@ -12,6 +12,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,8 +27,11 @@ public final class Simulation {
   /** How many operations of one file may be put in an order before that is given up. */
   private static final long LINEARIZABILITY_STEPS = 100_000;
 
-  /** Copies are looked at every so many events. */
+  /** What costs much to find out is asked every so many events. */
   private static final int LOOK_EVERY = 200;
+
+  /** All invariants are checked every so many events; what an event changes is at each. */
+  private static final int CHECK_EVERY = 500;
 
   private final long seed;
   private final EventLoop loop;
@@ -42,59 +46,79 @@ public final class Simulation {
   private long histories;
   private long undecided;
   private long converged;
+  private long nextCheck = CHECK_EVERY;
 
-  private Simulation(long seed, @Nullable Consumer<String> trace, int mostFaults) {
+  private Simulation(long seed, @Nullable Consumer<String> trace, int mostFaults, long mostEvents) {
     this.seed = seed;
     this.mostFaults = mostFaults;
     this.loop = new EventLoop(seed, trace);
+    loop.cutAfter(mostEvents);
     this.swarm = Swarm.draw(loop.random());
     this.masters = SimulatedGroup.size(seed);
     this.world = new SimulatedWorld(loop, swarm, masters);
     this.book = new RecordBook(loop);
     loop.note(swarm.toString());
-    Map<String, SimulatedWorld.ChunkNode> nodes = new LinkedHashMap<>();
-    world.chunkNodes().forEach(node -> nodes.put(node.host().name(), node));
-    loop.onStep(
-        (host, what) -> {
-          // Leases come and are renewed in tasks of the session alone.
-          SimulatedWorld.ChunkNode node =
-              what.equals(SimulatedWorld.SESSION) ? nodes.get(host.name()) : null;
-          if (node != null) {
-            world.checks().stepped(node.id());
-          }
-        });
   }
 
   /** Runs one seed; the trace gets a line an event. */
   public static Outcome run(long seed, Consumer<String> trace) {
-    return new Simulation(seed, trace, Integer.MAX_VALUE).run();
+    return run(seed, trace, Integer.MAX_VALUE, Long.MAX_VALUE);
   }
 
   /** Runs one seed. */
   public static Outcome run(long seed) {
-    return new Simulation(seed, null, Integer.MAX_VALUE).run();
+    return run(seed, null, Integer.MAX_VALUE, Long.MAX_VALUE);
   }
 
   /**
-   * The shortest prefix of a failed run's faults that breaks the same invariant: up to where a run
-   * is cut off it is the run that failed, event for event.
+   * Runs the beginning of one seed: no faults after the first so many, and nothing at all after so
+   * many events. At the cut all is checked that holds at any time.
+   *
+   * @param trace gets a line an event
+   */
+  public static Outcome run(
+      long seed, @Nullable Consumer<String> trace, int mostFaults, long mostEvents) {
+    return new Simulation(seed, trace, mostFaults, mostEvents).run();
+  }
+
+  /**
+   * The shortest prefix of a failed run, first of its faults and then of its events, that breaks
+   * the same invariant: up to where a run is cut off it is the run that failed, event for event.
    */
   public static Outcome shortest(Outcome failed) {
     String invariant = failed.violation().orElseThrow().invariant();
-    for (int most = 0; most < failed.struck().size(); most++) {
-      Outcome shorter = new Simulation(failed.seed(), null, most).run();
-      if (shorter.violation().filter(v -> v.invariant().equals(invariant)).isPresent()) {
-        return shorter;
+    return shortest(failed, outcome -> outcome.breaks(invariant));
+  }
+
+  /** The shortest prefix of a run of which this is still true. */
+  static Outcome shortest(Outcome failed, Predicate<Outcome> still) {
+    int faults = failed.struck().size();
+    Outcome shortest = failed;
+    for (int most = 0; most < faults; most++) {
+      Outcome shorter = run(failed.seed(), null, most, Long.MAX_VALUE);
+      if (still.test(shorter)) {
+        faults = most;
+        shortest = shorter;
       }
     }
-    return failed;
+    long passes = -1;
+    while (shortest.events() - passes > 1) {
+      long middle = passes + (shortest.events() - passes) / 2;
+      Outcome shorter = run(failed.seed(), null, faults, middle);
+      if (still.test(shorter)) {
+        shortest = shorter;
+      } else {
+        passes = middle;
+      }
+    }
+    return shortest;
   }
 
   private Outcome run() {
     Chaos chaos = new Chaos(loop, world, swarm, mostFaults, this::killClient);
     world.startAll();
     boolean ready = pass(10 * SECOND, () -> liveServers() == swarm.chunkServers());
-    if (!ready && loop.violation() == null) {
+    if (!ready && !loop.isOver()) {
       loop.violated("I19", "the cluster has not started within 10 s: " + liveServers());
     }
     for (Host host : world.clientHosts()) {
@@ -114,9 +138,7 @@ public final class Simulation {
     boolean writable =
         pass(
             world.terms().grantorValidityNanos() + 5 * SECOND,
-            () ->
-                loop.steps() % LOOK_EVERY == 0
-                    && clients.values().stream().allMatch(c -> c.hasWrittenSince(healed)));
+            seldom(() -> clients.values().stream().allMatch(c -> c.hasWrittenSince(healed))));
     loop.note(writable ? "WRITABLE" : "NOT YET WRITABLE");
     finishing = true;
     clients.values().forEach(SimulatedClient::finish);
@@ -124,12 +146,12 @@ public final class Simulation {
     boolean done =
         pass(30 * SECOND, () -> clients.values().stream().allMatch(SimulatedClient::isDone));
     converged = loop.now() - healed;
-    if (!done && loop.violation() == null) {
+    if (!done && !loop.isOver()) {
       StringBuilder waits = new StringBuilder();
       clients.forEach((name, client) -> waits.append(name).append(": ").append(client.waitsFor()));
       loop.violated("I19", "clients still wait, " + converged / MILLI + " ms after: " + waits);
     }
-    if (loop.violation() == null) {
+    if (!loop.isOver()) {
       rest();
     }
     return outcome(chaos);
@@ -140,15 +162,33 @@ public final class Simulation {
   /** Lets time pass until the condition holds, or all of it has passed; true where it holds. */
   private boolean pass(long nanos, BooleanSupplier condition) {
     long limit = loop.now() + nanos;
-    while (loop.violation() == null && !condition.getAsBoolean()) {
+    while (!loop.isOver() && !condition.getAsBoolean()) {
       if (!loop.step(limit)) {
+        if (loop.isCut()) {
+          check();
+          linearizable();
+          return false;
+        }
         return condition.getAsBoolean();
       }
-      if (loop.steps() % LOOK_EVERY == 0) {
-        world.checks().copies();
+      if (loop.steps() >= nextCheck) {
+        nextCheck = loop.steps() + CHECK_EVERY;
+        check();
       }
     }
-    return loop.violation() == null;
+    return !loop.isOver();
+  }
+
+  /** A condition that costs much: asked every so many events, and false in between. */
+  private BooleanSupplier seldom(BooleanSupplier condition) {
+    long[] next = {loop.steps()};
+    return () -> {
+      if (loop.steps() < next[0]) {
+        return false;
+      }
+      next[0] = loop.steps() + LOOK_EVERY;
+      return condition.getAsBoolean();
+    };
   }
 
   private int liveServers() {
@@ -194,26 +234,24 @@ public final class Simulation {
     for (FilePath file : book.files()) {
       boolean[] read = {false};
       reader.read(file, ReadMode.DEFAULT, true, () -> read[0] = true);
-      if (!pass(30 * SECOND, () -> read[0]) && loop.violation() == null) {
+      if (!pass(30 * SECOND, () -> read[0]) && !loop.isOver()) {
         loop.violated("I19", file + " cannot be read");
       }
     }
-    boolean[] equal = {false};
-    boolean same =
-        pass(
-            20 * SECOND,
-            () -> {
-              if (loop.steps() % LOOK_EVERY == 0) {
-                equal[0] = difference() == null;
-              }
-              return equal[0];
-            });
-    if (!same && loop.violation() == null) {
-      loop.violated("I10", String.valueOf(difference()));
+    boolean same = pass(20 * SECOND, seldom(() -> difference() == null));
+    String difference = same || loop.isOver() ? null : difference();
+    if (difference != null) {
+      loop.violated("I10", difference);
     }
-    linearizable();
-    world.checks().copies();
-    world.checks().histories();
+    if (!loop.isOver()) {
+      check();
+      linearizable();
+    }
+  }
+
+  /** All that must hold at any time. */
+  private void check() {
+    world.checks().all();
     try {
       String difference = world.masterDifference();
       if (difference != null) {
@@ -281,6 +319,8 @@ public final class Simulation {
         world.checks().failovers(),
         masters,
         world.elections(),
+        world.checks().handOverNanos(),
+        world.checks().earlyHandOverNanos(),
         faults,
         chaos.struck(),
         histories,

@@ -90,12 +90,6 @@ final class Script implements AutoCloseable {
     loop = new EventLoop(seed, this::note);
     world = new SimulatedWorld(loop, swarm);
     book = new RecordBook(loop);
-    loop.onStep(
-        (host, what) -> {
-          if (what.equals(SimulatedWorld.SESSION)) {
-            node(host).ifPresent(node -> world.checks().stepped(node.id()));
-          }
-        });
     world.startAll();
     until(10 * SECOND, "all servers live", () -> liveServers() == chunkServers);
   }
@@ -109,10 +103,6 @@ final class Script implements AutoCloseable {
   @Override
   public void close() {
     LOGGER.setLevel(null);
-  }
-
-  private Optional<ChunkNode> node(Host host) {
-    return world.chunkNodes().stream().filter(node -> node.host() == host).findFirst();
   }
 
   long liveServers() {
@@ -157,8 +147,8 @@ final class Script implements AutoCloseable {
   }
 
   private void look() {
-    if (loop.steps() % 200 == 0) {
-      world.checks().copies();
+    if (loop.steps() % 500 == 0) {
+      world.checks().all();
     }
   }
 
@@ -430,8 +420,7 @@ final class Script implements AutoCloseable {
       difference = difference();
     }
     assertThat(difference).isNull();
-    world.checks().copies();
-    world.checks().histories();
+    world.checks().all();
     world.state().invariant();
     sound();
   }

@@ -48,6 +48,39 @@ class SimulationTest {
     assertThat(outcome.violation()).as(outcome.drawn()).isEmpty();
     assertThat(outcome.acknowledged()).isPositive();
     assertThat(outcome.faults()).isPositive();
+    assertThat(outcome.histories()).isPositive();
+    assertThat(outcome.undecided()).isZero();
+    assertThat(outcome.handOverNanos()).isPositive();
+    assertThat(outcome.earlyHandOverNanos()).isPositive();
+  }
+
+  @Test
+  void runThatIsCutOffIsTheBeginningOfTheWholeRun() {
+    List<String> whole = new ArrayList<>();
+    List<String> beginning = new ArrayList<>();
+    Simulation.run(2, whole::add);
+    Outcome cut = Simulation.run(2, beginning::add, Integer.MAX_VALUE, 3_000);
+    assertThat(cut.events()).isEqualTo(3_000);
+    assertThat(cut.violation()).isEmpty();
+    int healed = beginning.size();
+    while (!beginning.get(healed - 1).endsWith(" HEAL")) {
+      healed--;
+    }
+    assertThat(healed).isGreaterThan(3_000);
+    assertThat(beginning.subList(0, healed - 1)).isEqualTo(whole.subList(0, healed - 1));
+  }
+
+  @Test
+  void failureIsCutDownToItsFaultsAndItsLastEvent() {
+    // What is looked for need not be a bug: here it is a run that is told to be one.
+    Outcome whole = Simulation.run(2);
+    Outcome shortest =
+        Simulation.shortest(
+            whole, outcome -> outcome.acknowledged() >= 100 && outcome.faults() >= 2);
+    assertThat(shortest.faults()).isEqualTo(2);
+    assertThat(shortest.acknowledged()).isEqualTo(100);
+    assertThat(Simulation.run(2, null, 2, shortest.events()).digest()).isEqualTo(shortest.digest());
+    assertThat(Simulation.run(2, null, 2, shortest.events() - 1).acknowledged()).isEqualTo(99);
   }
 
   /** Of several masters one after another leads; what they log, grant and renew is one history. */
