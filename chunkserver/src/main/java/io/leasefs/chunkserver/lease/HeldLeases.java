@@ -292,6 +292,15 @@ public final class HeldLeases {
     return holding == null ? null : new Granted(holding.grant, holding);
   }
 
+  /** True where a lease is held at this very version, and not as this grant has it: no such. */
+  public boolean contradicts(LeaseGrant grant) {
+    Holding holding = held.get(grant.handle());
+    return holding != null
+        && holding.grant.version() == grant.version()
+        && (holding.grant.token() != grant.token()
+            || !holding.grant.configuration().equals(grant.configuration()));
+  }
+
   /** All held, by chunk. */
   public List<HeldLease> heldInFull() {
     return held.values().stream()

@@ -12,6 +12,7 @@ import io.leasefs.common.lease.LeaseTerms;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.DiskId;
 import io.leasefs.common.model.Endpoints;
+import io.leasefs.common.model.LeaseGrant;
 import io.leasefs.common.model.ServerAddress;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
@@ -576,6 +577,13 @@ public final class SessionCore {
     for (HeldLeases.Granted granted : outcome.granted()) {
       actions.add(
           new SessionAction.Granted(granted.grant(), granted.validity(), known.endNanos() - now));
+    }
+    for (LeaseGrant grant : response.grants()) {
+      if (known.contradicts(grant)) {
+        actions.add(
+            new SessionAction.Complain(
+                "refused a second, different grant of the same version: " + grant));
+      }
     }
     int held = known.heldInFull().size();
     if (response.ttlNanos() > 0 && held > 0) {

@@ -7,6 +7,7 @@ import static io.leasefs.chunkserver.replica.TestChain.member;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasefs.chunkserver.replica.TestChain.Node;
+import io.leasefs.chunkserver.replica.TestChain.Sent;
 import io.leasefs.common.api.Frame;
 import io.leasefs.common.api.FrameAnswer;
 import io.leasefs.common.api.FrameAnswer.Applied;
@@ -29,7 +30,10 @@ import io.leasefs.common.model.ServerId;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  *
@@ -171,6 +175,107 @@ class RecoveryTest {
         s.firstSerial(),
         s.lengthBytes(),
         s.seal());
+  }
+
+  /**
+   * A client holds the layout of version 1, the chunk has gone on to version 2 with the same
+   * members (HDFS-16598: a check that was too strict killed a healthy pipeline). The frame is
+   * refused as stale; the same sequence under version 2 succeeds; no member is blamed or left out.
+   */
+  @Test
+  @Tag("F44")
+  void staleLayoutCostsTheClientOneRefusalAndTheChainNobody() {
+    chain.append("a", 1, 5, 1, "x");
+    chain.deliverAll();
+    chain.seal(2, "a", "b", "c");
+    chain.recover("a", 2, false, false, "b", "c");
+    chain.deliverAll();
+    chain.grantTo(2, 2, "a", "b", "c");
+
+    long stale = chain.append("a", 1, 5, 2, "y");
+    assertThat(a.answer(stale)).hasValueSatisfying(r -> refused(r, ErrorCode.STALE_VERSION));
+    long again = chain.append("a", 2, 5, 2, "y");
+    chain.deliverAll();
+    assertThat(a.answer(again)).contains(applied(1, 2, 3));
+    chain.pass(2_000 * MILLI);
+    for (Node node : List.of(a, b, c)) {
+      assertThat(node.all(ReplicaAction.ReportFailedMember.class)).isEmpty();
+      assertThat(node.last()).isEqualTo(3);
+    }
+  }
+
+  /**
+   * The dead primary's last record has reached the next one only; that brings it to one more copy
+   * and dies before the version is active; the following recovery seeds from a copy that has it, or
+   * from one that has not (HDFS-16689: an edit that only one journal had was applied). Either fate
+   * will do for a record that was never acknowledged; but it is the same everywhere, and nobody
+   * could read it before it was decided.
+   */
+  @ParameterizedTest
+  @ValueSource(strings = {"c", "d"})
+  @Tag("F48")
+  void unacknowledgedRecordHasOneFateWhoeverSeedsNext(String seed) {
+    TestChain four = new TestChain("a", "b", "c", "d");
+    four.grantTo(1, 0, "a", "b", "c", "d");
+    long acknowledged = four.append("a", 1, 5, 1, "x");
+    four.deliverAll();
+    long unknown = four.append("a", 1, 5, 2, "y");
+    Sent toFirst = four.network.remove();
+    four.cut.add("c");
+    four.deliver(toFirst);
+    four.deliverAll();
+    four.cut.clear();
+    assertThat(four.node("a").answer(acknowledged)).contains(applied(0, 1, 1));
+    assertThat(four.node("a").answer(unknown)).isEmpty();
+    assertThat(four.node("b").last()).isEqualTo(2);
+    assertThat(four.node("c").last()).isEqualTo(1);
+
+    four.cut.add("a");
+    four.cut.add("d"); // hears nothing of version 2's recovery
+    four.seal(2, "b", "c", "d");
+    four.recover("b", 2, false, false, "c", "d");
+    four.deliverAll();
+    assertThat(four.node("c").last()).isEqualTo(3); // the record, and the start of version 2
+    assertThat(four.node("c").committed()).isLessThanOrEqualTo(1);
+    assertThat(four.node("d").last()).isEqualTo(1);
+
+    four.cut.clear();
+    four.cut.add("a");
+    four.cut.add("b");
+    String target = seed.equals("c") ? "d" : "c";
+    four.seal(3, "c", "d");
+    four.recover(seed, 3, false, false, target);
+    four.deliverAll();
+    assertThat(four.node("c").committed()).isLessThanOrEqualTo(1);
+    long first = started(four.node(seed)).orElseThrow().firstSerial();
+    four.grantTo(3, first, seed, target);
+    long again = four.append(seed, 3, 5, 2, "y");
+    long next = four.append(seed, 3, 5, 3, "z");
+    four.deliverAll();
+
+    FrameAnswer fate = seed.equals("c") ? applied(1, 1, 2) : applied(1, 3, 3);
+    assertThat(four.node(seed).answer(again)).contains(fate);
+    assertThat(four.node(seed).answer(next))
+        .hasValueSatisfying(answer -> assertThat(((Applied) answer).offset()).isEqualTo(2));
+    four.pass(100 * MILLI);
+    assertThat(four.node(target).core.snapshot()).isEqualTo(four.node(seed).core.snapshot());
+  }
+
+  /**
+   * A second grant of the same version names other members (HDFS-17850: an equal generation stamp
+   * was taken). The primary goes on with the configuration that it has.
+   */
+  @Test
+  @Tag("F43")
+  void otherConfigurationUnderTheSameVersionIsNotTaken() {
+    chain.append("a", 1, 5, 1, "x");
+    chain.deliverAll();
+    chain.grantTo(1, 0, "a", "b");
+    chain.cut.add("c");
+    long ticket = chain.append("a", 1, 5, 2, "y");
+    chain.deliverAll();
+    assertThat(b.last()).isEqualTo(2);
+    assertThat(a.answer(ticket)).isEmpty(); // it is acknowledged by all three, or not at all
   }
 
   @Test

@@ -26,6 +26,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class SessionCoreTest {
@@ -267,6 +268,111 @@ class SessionCoreTest {
     answer(4, Status.UNKNOWN_SESSION, Optional.empty(), List.of(grant(8)));
     assertThat(all(SessionAction.Granted.class)).isEmpty();
     assertThat(all(SessionAction.RaiseIncarnation.class)).hasSize(1);
+  }
+
+  private static Heartbeat.Command commandOf(Class<?> kind) {
+    Member self = new Member(SELF, new DiskId("d1"), new ReplicaId(9));
+    ChunkSpec spec = grant(8).spec();
+    return switch (kind.getSimpleName()) {
+      case "SealCommand" -> new Heartbeat.SealCommand(spec, self, 9, Optional.empty());
+      case "RecoverCommand" -> new Heartbeat.RecoverCommand(spec, 9, List.of(), false, false, 0);
+      case "CopyCommand" -> new Heartbeat.CopyCommand(spec, self, 9, self, M1, Optional.empty());
+      case "DeleteCommand" -> new Heartbeat.DeleteCommand(CHUNK, new ReplicaId(9), 8);
+      case "CloseCommand" -> new Heartbeat.CloseCommand(CHUNK, 8);
+      case "SettledCommand" -> new Heartbeat.SettledCommand(CHUNK, 8, 3);
+      default -> throw new IllegalArgumentException("a kind that this test does not know: " + kind);
+    };
+  }
+
+  private void answerWithEverything(long term, Heartbeat.Command command, long version) {
+    step(
+        new SessionEvent.Answered(
+            last(SessionAction.Connect.class).connection(),
+            new Heartbeat.Response(
+                "cluster",
+                term,
+                new ServerId("m1"),
+                ++responseNumber,
+                lastSent().sequence(),
+                Status.OK,
+                Optional.empty(),
+                TERMS.ttlNanos(),
+                List.of(grant(version)),
+                List.of(new LeaseName(CHUNK, version - 1)),
+                List.of(command),
+                77,
+                List.of())));
+  }
+
+  /**
+   * A leader of an earlier term still speaks (Ozone HDDS-3988, HDDS-4632: one kind of command was
+   * obeyed all the same, for it forgot to look at the term). Every kind of command that there is,
+   * with a renewal, a grant, a revocation and news of dead sessions beside it, is dropped; in the
+   * present term each is obeyed. A kind that is added later fails here until it is named.
+   */
+  @Test
+  @Tag("F13")
+  void everyKindOfCommandOfAnEarlierTermIsDropped() {
+    Class<?>[] kinds = Heartbeat.Command.class.getPermittedSubclasses();
+    assertThat(kinds).hasSizeGreaterThan(4);
+    connect();
+    pass(200);
+    answer(5, Status.OK, Optional.empty(), List.of(grant(2)));
+    step(new SessionEvent.TermStored(5));
+    long version = 10;
+    for (Class<?> kind : kinds) {
+      pass(200);
+      int before = done.size();
+      answerWithEverything(4, commandOf(kind), version);
+      assertThat(done.subList(before, done.size()))
+          .as("%s of term 4", kind.getSimpleName())
+          .noneMatch(
+              action ->
+                  action instanceof SessionAction.Granted
+                      || action instanceof SessionAction.Over
+                      || action instanceof SessionAction.Obey
+                      || action instanceof SessionAction.SessionsDead);
+      answerWithEverything(5, commandOf(kind), version);
+      assertThat(done.subList(before, done.size()))
+          .as("%s of term 5", kind.getSimpleName())
+          .anyMatch(SessionAction.Obey.class::isInstance)
+          .anyMatch(SessionAction.Granted.class::isInstance);
+      version += 2;
+    }
+  }
+
+  /**
+   * A grant comes again under the same version with other members (HDFS-17850: an equal generation
+   * stamp was taken). The same again is nothing new; the other is refused, and said.
+   */
+  @Test
+  @Tag("F43")
+  void grantThatContradictsTheOneHeldIsRefusedAndSaid() {
+    connect();
+    pass(200);
+    answer(0, Status.OK, Optional.empty(), List.of(grant(8)));
+    pass(200);
+    answer(0, Status.OK, Optional.empty(), List.of(grant(8)));
+    assertThat(all(SessionAction.Granted.class)).hasSize(1);
+    assertThat(all(SessionAction.Complain.class)).isEmpty();
+
+    LeaseGrant held = grant(8);
+    Member other = new Member(new ServerId("cs2"), new DiskId("d2"), new ReplicaId(9));
+    List<Member> members = List.of(held.configuration().members().getFirst(), other);
+    pass(200);
+    answer(
+        0,
+        Status.OK,
+        Optional.empty(),
+        List.of(
+            new LeaseGrant(
+                held.spec(),
+                held.token(),
+                new Configuration(8, Optional.of(SELF), members, 0),
+                Map.of())));
+    assertThat(all(SessionAction.Granted.class)).hasSize(1);
+    assertThat(all(SessionAction.Over.class)).isEmpty();
+    assertThat(all(SessionAction.Complain.class)).hasSize(1);
   }
 
   @Test

@@ -233,6 +233,11 @@ final class World {
     private final List<RoleListener> listeners = new ArrayList<>();
     final List<Operation> appended = new ArrayList<>();
     boolean alone = true;
+
+    /** Without, nothing is committed. */
+    private boolean quorum = true;
+
+    private final ArrayDeque<Runnable> uncommitted = new ArrayDeque<>();
     final List<CompletableFuture<Committed>> heldBarriers = new ArrayList<>();
 
     void lead() {
@@ -249,9 +254,38 @@ final class World {
     @Override
     public CompletableFuture<Committed> append(Operation operation) {
       appended.add(operation);
-      long ordinal = ++index;
-      return CompletableFuture.completedFuture(
-          new Committed(ordinal, term, state.apply(ordinal, term, operation)));
+      CompletableFuture<Committed> done = new CompletableFuture<>();
+      Runnable commit =
+          () -> {
+            long ordinal = ++index;
+            done.complete(new Committed(ordinal, term, state.apply(ordinal, term, operation)));
+          };
+      if (quorum) {
+        commit.run();
+      } else {
+        uncommitted.add(commit);
+      }
+      return done;
+    }
+
+    void loseQuorum() {
+      quorum = false;
+      alone = false;
+    }
+
+    /** What was under way is committed, in order. */
+    void regainQuorum() {
+      quorum = true;
+      alone = true;
+      while (!uncommitted.isEmpty()) {
+        uncommitted.remove().run();
+      }
+      endBarriers();
+    }
+
+    /** An entry of another leader, while this master follows. */
+    OperationResult follow(Operation operation) {
+      return state.apply(++index, term, operation);
     }
 
     @Override

@@ -42,6 +42,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class MetadataStateTest {
@@ -616,6 +617,71 @@ class MetadataStateTest {
     assertThat(chunk(chunk).active().memberAt(D)).isPresent();
     assertThat(chunk(chunk).learners()).isEmpty();
     assertThat(chunk(chunk).active().version()).isEqualTo(1);
+  }
+
+  /**
+   * A copy that was ordered long ago is ready at last, after its order was dropped, another was
+   * given, and the chunk got newer versions (AWS, 19 October 2025: a slow worker applied an old
+   * plan after newer ones). It is not taken in; the newer order stands.
+   */
+  @Test
+  @Tag("F17")
+  void aCopyOfAnOrderThatWasReplacedIsNotTakenIn() {
+    ChunkHandle chunk = chunkAt(A, B);
+    Ordered slow = (Ordered) done(new Operation.OrderReplica(chunk, place(D)));
+    begin(chunk, ChangeReason.MEMBER_FAILED, false);
+    done(recovery(chunk, A, B));
+    done(activation(chunk, A, B));
+    done(new Operation.RemoveReplica(chunk, D, slow.replica()));
+    Ordered newer = (Ordered) done(new Operation.OrderReplica(chunk, place(D)));
+    done(sealing(chunk, 2, seal(25, 50)));
+
+    refused(
+        ErrorCode.STALE_VERSION, new Operation.JoinReplica(chunk, D, slow.replica(), 1, 50, 77));
+    refused(ErrorCode.STALE_VERSION, new Operation.RemoveReplica(chunk, D, slow.replica()));
+    assertThat(chunk(chunk).learnerAt(D).orElseThrow().member().replica())
+        .isEqualTo(newer.replica());
+    done(new Operation.JoinReplica(chunk, D, newer.replica(), 1, 50, 77));
+    assertThat(chunk(chunk).active().memberAt(D).orElseThrow().replica())
+        .isEqualTo(newer.replica());
+  }
+
+  /**
+   * A server's and a client's session end in one entry, with all that hangs on them, in every table
+   * (zkconfig-resources 26: "expired" was seen before the ephemeral was gone; dittofs 2402: one
+   * table was cleared, another not). Nothing is left, and nothing of others goes with it.
+   */
+  @Test
+  @Tag("F36")
+  @Tag("F64")
+  void theEndOfASessionIsTheEndOfAllItHeldInEveryTable() {
+    Opened mine = create(FILE, A, B, C);
+    Opened put = create(new FilePath("/" + FilePath.HIDDEN_PREFIX + "7"), A, C, B);
+    Opened other = (Opened) done(creation(call(OTHER), new FilePath("/other"), B, C, D));
+    SessionId server = session(A);
+    assertThat(state.leasesOf(server)).hasSize(2);
+    assertThat(state.openFiles(mine.session())).hasSize(2);
+
+    done(new Operation.EndSessions(TERM, List.of(server, mine.session()), 0));
+
+    assertThat(state.session(server)).isEmpty();
+    assertThat(state.session(mine.session())).isEmpty();
+    assertThat(state.server(A).orElseThrow().session()).isEmpty();
+    assertThat(state.leasesOf(server)).isEmpty();
+    assertThat(state.leases()).containsExactly(other.chunk().orElseThrow());
+    assertThat(chunk(mine.chunk().orElseThrow()).lease()).isEmpty();
+    assertThat(state.openFiles(mine.session())).isEmpty();
+    assertThat(state.stat(FILE).openWriters()).isZero();
+    assertThat(state.file(put.file()).orElseThrow().place()).isEqualTo(FileEntry.Place.DOOMED);
+    assertThat(state.client(WRITER).orElseThrow().session()).isEmpty();
+    assertThat(state.chunksToClose()).contains(mine.chunk().orElseThrow());
+    assertThat(state.openFiles(other.session())).hasSize(1);
+    assertThat(state.session(other.session())).isPresent();
+    // neither can be used as if it were still there
+    refused(
+        ErrorCode.UNKNOWN_SESSION,
+        new Operation.AddChunk(
+            call(WRITER), mine.file(), 0, Optional.of(seal(5, 50)), places(B, C, D), 0));
   }
 
   @Test
