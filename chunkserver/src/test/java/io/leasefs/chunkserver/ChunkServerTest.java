@@ -52,6 +52,7 @@ import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Three servers, a scripted master and no network: the whole shell on one deterministic loop. */
@@ -597,6 +598,8 @@ class ChunkServerTest {
   }
 
   @Test
+  @Tag("F17")
+  @Tag("F45")
   void deleteAppliesOnlyToTheReplicaAndVersionThatItNames() {
     master.grant(CS1, grant(1, 0, CS1, CS2, CS3));
     time.pass(20);
@@ -642,6 +645,7 @@ class ChunkServerTest {
   }
 
   @Test
+  @Tag("F26")
   void primaryThatIsCutOffFromTheMasterStopsBeforeItsEndAndGoesOnWhenHealed() {
     master.grant(CS1, grant(1, 0, CS1, CS2, CS3));
     time.pass(20);
@@ -776,6 +780,7 @@ class ChunkServerTest {
   }
 
   @Test
+  @Tag("F56")
   void nearlyFullDiskOfAnyMemberHasTheChunkSealedBeforeAnyWriteFails() throws IOException {
     master.grant(CS1, grant(1, 0, CS1, CS2, CS3));
     time.pass(20);

@@ -24,6 +24,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class HeldLeasesTest {
@@ -145,6 +146,7 @@ class HeldLeasesTest {
   }
 
   @Test
+  @Tag("F28")
   void releasedLeaseIsNeverTakenAgainAndIsToldUntilHeard() {
     leases.sending(1, 50 * SECOND);
     LeaseValidity validity = answer(1, grant(CHUNK, 4)).granted().get(0).validity();
@@ -211,6 +213,7 @@ class HeldLeasesTest {
   }
 
   @Test
+  @Tag("F35")
   void unknownSessionDropsEveryLeaseAtOnce() {
     leases.sending(1, 50 * SECOND);
     LeaseValidity validity = answer(1, grant(CHUNK, 1)).granted().get(0).validity();

@@ -11,6 +11,7 @@ import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.model.ChunkSeal;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -68,6 +69,7 @@ class ReadsTest {
   }
 
   @Test
+  @Tag("F41")
   void primaryWhoseLeaseIsOverServesNoLeaseRead() {
     leaseValid = false;
     long ticket = read(a, ReadMode.DEFAULT);

@@ -443,6 +443,7 @@ class WritePathTest {
   }
 
   @Test
+  @Tag("F41")
   void afterTheLeaseOnlyJournalledMutationsCommit() {
     boolean[] valid = {true};
     TestChain own = new TestChain("a", "b");
@@ -475,6 +476,7 @@ class WritePathTest {
   }
 
   @Test
+  @Tag("F60")
   void idleLeaseIsGivenBack() {
     chain.append("a", 1, 5, 1, "x");
     chain.pass(59_000 * MILLI);

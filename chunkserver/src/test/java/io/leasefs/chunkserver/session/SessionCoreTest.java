@@ -259,6 +259,7 @@ class SessionCoreTest {
   }
 
   @Test
+  @Tag("F11")
   void responseOfALowerTermIsDropped() {
     connect();
     pass(200);
@@ -376,6 +377,7 @@ class SessionCoreTest {
   }
 
   @Test
+  @Tag("F35")
   void unknownSessionEndsAllLeasesAndRaisesTheIncarnation() {
     connect();
     pass(200);
@@ -450,6 +452,7 @@ class SessionCoreTest {
   }
 
   @Test
+  @Tag("F52")
   void serverOfAnotherClusterGivesUpAtOnceAndSaysWhy() {
     step(new SessionEvent.Start(HERE, List.of()));
     step(new SessionEvent.IncarnationRaised(7, 99));

@@ -28,6 +28,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class ActionQueueTest {
@@ -256,6 +257,7 @@ class ActionQueueTest {
   }
 
   @Test
+  @Tag("F57")
   void afterAFailedForceNothingIsTriedAgainAndARestartDoesNotTrustTheCopy() throws IOException {
     StoredChunk chunk = create(Durability.SYNCED);
     fixture.submit(chunk, append(1, 10, true));
@@ -277,6 +279,7 @@ class ActionQueueTest {
   }
 
   @Test
+  @Tag("F56")
   void aFullDiskFailsCleanlyAndARestartHasAllThatWasAcknowledged() throws IOException {
     StoredChunk chunk = create(Durability.REPLICATED);
     fixture.submit(chunk, append(1, 5000, false));
@@ -331,6 +334,7 @@ class ActionQueueTest {
   }
 
   @Test
+  @Tag("F49")
   void anOldImageOfTheDiskShowsUnderTheWatermark() throws IOException {
     StoredChunk chunk = create(Durability.SYNCED);
     fixture.submit(chunk, append(1, 10, true), append(2, 10, true));

@@ -26,6 +26,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class ChunkStoreTest {
@@ -156,6 +157,7 @@ class ChunkStoreTest {
   }
 
   @Test
+  @Tag("F54")
   void aCopyIsInstalledWithItsStateAndIsALearner() throws IOException {
     ChunkStore store = fixture.open();
     StoredChunk source = create(store, 0x51c);
@@ -180,6 +182,7 @@ class ChunkStoreTest {
   }
 
   @Test
+  @Tag("F54")
   void aHalfCopyIsNothingAfterARestart() throws IOException {
     ChunkStore store = fixture.open();
     ChunkInstall install = store.install(spec(0x51c, Durability.REPLICATED), new ReplicaId(0x600));

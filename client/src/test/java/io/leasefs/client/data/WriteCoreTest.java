@@ -19,6 +19,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class WriteCoreTest {
@@ -418,6 +419,7 @@ class WriteCoreTest {
   }
 
   @Test
+  @Tag("F35")
   void aLostSessionIsReplacedOnlyAfterDefiniteAnswers() {
     append("a", 10);
     append("b", 10);

@@ -13,6 +13,8 @@ import io.leasefs.common.api.ChunkApi.ReadMode;
 import io.leasefs.common.lease.LeaseTerms;
 import io.leasefs.common.model.Durability;
 import io.leasefs.master.state.ChunkEntry;
+import io.leasefs.server.disk.simulated.SimulatedDisk;
+import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -61,6 +63,50 @@ class DataPathScenariosTest {
         assertThat(script.report(node, chunk.handle()).lengthBytes())
             .isGreaterThanOrEqualTo(acknowledged);
       }
+      script.atRest();
+    }
+  }
+
+  /**
+   * Both secondaries' virtual disks are put back to an older image while their machines are down,
+   * and the primary is dead (Ozone HDDS-12232: two of three agreed, the third had more). They are
+   * sure of nothing, so nothing starts from them; when the primary is back, all is there.
+   */
+  @Test
+  @Tag("F49")
+  void twoRolledBackDisksAreNoMajority() {
+    try (Script script = new Script(49, 3, Durability.REPLICATED, false)) {
+      Writer writer = script.writer(1);
+      for (int i = 0; i < 5; i++) {
+        writer.appendAndWait(SECOND);
+      }
+      ChunkEntry chunk = script.chunk();
+      ChunkNode primary = script.primary(chunk);
+      List<ChunkNode> secondaries = script.secondaries(chunk);
+      List<SimulatedDisk.Image> images =
+          secondaries.stream().map(node -> node.disk().image()).toList();
+      for (int i = 0; i < 10; i++) {
+        writer.appendAndWait(SECOND);
+      }
+      long acknowledged = script.book.mustReach(FILE);
+      script.world.kill(primary.host());
+      for (int i = 0; i < 2; i++) {
+        script.world.cutPower(secondaries.get(i));
+        secondaries.get(i).disk().restore(images.get(i));
+        script.restart(secondaries.get(i));
+      }
+      Appended waiting = writer.append(300);
+      script.pass(10 * SECOND);
+      for (ChunkNode node : secondaries) {
+        assertThat(script.report(node, chunk.handle()).lengthBytes()).isLessThan(acknowledged);
+      }
+      assertThat(script.chunk(chunk.handle()).active().version())
+          .isEqualTo(chunk.active().version());
+      assertThat(waiting.isAnswered()).isFalse();
+
+      script.restart(primary);
+      script.until(10 * SECOND, "it goes on", waiting::isAcknowledged);
+      assertThat(waiting.place().fileOffset()).isEqualTo(acknowledged);
       script.atRest();
     }
   }

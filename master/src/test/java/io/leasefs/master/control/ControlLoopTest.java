@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -47,6 +48,7 @@ class ControlLoopTest {
   }
 
   @Test
+  @Tag("F31")
   void killedPrimaryIsReplacedWhenItsLeaseHasRunOut() {
     World world = World.with("cs1", "cs2", "cs3", "cs4");
     ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
@@ -69,6 +71,7 @@ class ControlLoopTest {
   }
 
   @Test
+  @Tag("F31")
   void restartedPrimaryIsProofOfDeath() {
     World world = World.with("cs1", "cs2", "cs3");
     ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
@@ -622,6 +625,7 @@ class ControlLoopTest {
   }
 
   @Test
+  @Tag("F60")
   void releasedLeaseGetsANewPrimaryWhenTheChunkIsUsedAgain() {
     World world = World.with("cs1", "cs2", "cs3");
     ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();

@@ -12,6 +12,7 @@ import io.leasefs.master.lease.LeaseTable.Answer;
 import io.leasefs.master.lease.LeaseTable.Lease;
 import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class LeaseTableTest {
@@ -37,6 +38,7 @@ class LeaseTableTest {
   }
 
   @Test
+  @Tag("F23")
   void recordedTtlDecidesWhateverTheTermsAreNow() {
     table.open(S, 30 * SECOND, 0);
 
@@ -212,6 +214,7 @@ class LeaseTableTest {
   }
 
   @Test
+  @Tag("F28")
   void releasedLeaseIsNotGrantedAgainWhileTheLogStillHasIt() {
     table.open(S, 10 * SECOND, 0);
     table.granted(C1);

@@ -41,6 +41,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Version 5 of a chunk with members p (primary at 4), x and y. */
@@ -107,6 +108,7 @@ class ReconfigurationTest {
   }
 
   @Test
+  @Tag("F47")
   void memberWithEvidenceAgainstItIsNotWaitedFor() {
     servers.suspects.add(id("p"));
     sealed("x", 4, 10);
@@ -117,6 +119,7 @@ class ReconfigurationTest {
   }
 
   @Test
+  @Tag("F51")
   void damageAndAnUnknownChunkNeverCountAsEmpty() {
     servers.suspects.add(id("p"));
     sealed("x", 0, 0, Certainty.UNKNOWN_CHUNK, 0);
@@ -150,6 +153,7 @@ class ReconfigurationTest {
   }
 
   @Test
+  @Tag("F51")
   void nothingStartsBelowWhatAnyoneKnowsToBeCommitted() {
     sealed("x", 4, 10, Certainty.CERTAIN, 0);
     sealed("y", 0, 0, Certainty.DAMAGED, 12);
@@ -377,6 +381,7 @@ class ReconfigurationTest {
   }
 
   @Test
+  @Tag("F47")
   void recoveryThatStandsStillBeginsAnewWithoutTheLaggard() {
     change.blame(id("x")); // it was passed over already, and nobody else did better
     ChunkEntry chunk = recovering(ChangeReason.PRIMARY_LOST, "x", "y");

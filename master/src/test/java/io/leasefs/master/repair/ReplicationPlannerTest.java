@@ -16,6 +16,7 @@ import io.leasefs.master.repair.ReplicationPlanner.Step;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class ReplicationPlannerTest {
@@ -50,6 +51,7 @@ class ReplicationPlannerTest {
   }
 
   @Test
+  @Tag("F52")
   void damagedCopyGoesAtOnceAndTheLastOneNever() {
     assertThat(plan(Health.GOOD, Health.GOOD, Health.DAMAGED))
         .contains(new DropCopy(new ChunkHandle(1), member(2), "damaged"));

@@ -238,6 +238,7 @@ class MetadataStateTest {
   }
 
   @Test
+  @Tag("F49")
   void olderIncarnationAndCloneAreRefusedAndARetryGetsTheSameSession() {
     register(A, 5, 50);
     SessionId session = session(A);
@@ -404,6 +405,7 @@ class MetadataStateTest {
   }
 
   @Test
+  @Tag("F09")
   void versionsAreAllocatedOneAfterTheOther() {
     ChunkHandle chunk = chunkAt(A, B, C);
     refused(
@@ -420,6 +422,7 @@ class MetadataStateTest {
   }
 
   @Test
+  @Tag("F12")
   void aReleasedLeaseOfAnOldVersionOrSessionEndsNothing() {
     ChunkHandle chunk = chunkAt(A, B, C);
     done(
@@ -685,6 +688,7 @@ class MetadataStateTest {
   }
 
   @Test
+  @Tag("F52")
   void theLastCopyIsNeverTakenOut() {
     ChunkHandle chunk = chunkAt(A, B);
     done(sealing(chunk, 1, seal(5, 50)));
