@@ -14,6 +14,7 @@ import io.leasefs.common.model.LeaseGrant;
 import io.leasefs.common.model.Member;
 import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.ServerId;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
@@ -36,6 +37,8 @@ final class Checks implements Watch {
     long promised;
     long accepted;
   }
+
+  private record Asked(ChunkHandle chunk, long session, long sequence) {}
 
   private record CopyName(ServerId server, ChunkHandle chunk, ReplicaId replica) {}
 
@@ -78,6 +81,9 @@ final class Checks implements Watch {
 
   /** Servers that may have lost what they acknowledged, as the policy of their files allows. */
   private final Set<ServerId> forgetful = new TreeSet<>();
+
+  /** The definite answers that left a chunkserver. */
+  private final Map<Asked, FrameAnswer.Applied> places = new HashMap<>();
 
   private final Map<ServerId, ChunkServer> servers = new TreeMap<>();
   private final Map<ServerId, Host> hosts = new TreeMap<>();
@@ -441,6 +447,15 @@ final class Checks implements Watch {
   public void acknowledges(ServerId server, NamedAnswer answer) {
     if (!(answer.answer() instanceof FrameAnswer.Applied applied)) {
       return;
+    }
+    FrameAnswer.Applied before =
+        places.putIfAbsent(new Asked(answer.chunk(), answer.session(), answer.sequence()), applied);
+    if (before != null
+        && (before.offset() != applied.offset()
+            || before.version() != applied.version()
+            || before.serial() != applied.serial())) {
+      loop.violated(
+          "I9", server + " answers " + applied + " to what was answered " + before + ": " + answer);
     }
     // What was recovered into a later version is acknowledged by the members of that.
     long at = acceptedAt(server, answer.chunk());

@@ -30,6 +30,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Random;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -57,6 +58,7 @@ final class Script implements AutoCloseable {
   final List<String> told = new ArrayList<>();
 
   private final List<Writer> writers = new ArrayList<>();
+  private final long writeTimeoutNanos;
 
   /** A quiet world: three copies of each file, T = 2 s, clients' sessions of 15 s. */
   Script(long seed, int chunkServers) {
@@ -67,6 +69,20 @@ final class Script implements AutoCloseable {
    * @param writesOn writers go on in a new chunk while a primary is silent
    */
   Script(long seed, int chunkServers, Durability durability, boolean writesOn) {
+    this(seed, chunkServers, durability, writesOn, 20 * SECOND);
+  }
+
+  /**
+   * @param writesOn writers go on in a new chunk while a primary is silent
+   * @param writeTimeoutNanos a write without progress fails after so long
+   */
+  Script(
+      long seed,
+      int chunkServers,
+      Durability durability,
+      boolean writesOn,
+      long writeTimeoutNanos) {
+    this.writeTimeoutNanos = writeTimeoutNanos;
     LOGGER.setLevel(Level.OFF);
     swarm =
         new Swarm(
@@ -239,11 +255,24 @@ final class Script implements AutoCloseable {
 
   /** A client process that has opened the file, with this fencing token. */
   Writer writer(int host, FilePath path, long token) {
-    Writer writer = new Writer(clientHost(host), path, token);
+    Random random = loop.random();
+    ClientId identity = new ClientId(random.nextLong(), random.nextLong());
+    return opened(new Writer(clientHost(host), path, token, identity));
+  }
+
+  private Writer opened(Writer writer) {
     writers.add(writer);
     writer.open();
-    until(20 * SECOND, writer + " opens " + path, () -> writer.appender != null);
+    until(20 * SECOND, writer + " opens its file", () -> writer.appender != null);
     return writer;
+  }
+
+  /** Another process with the identity of one that has ended, which does the same as that did. */
+  Writer sameAgain(Writer before) {
+    Writer again =
+        opened(new Writer(before.life.host(), before.path, before.token, before.identity));
+    before.all.forEach(appended -> again.append(appended.record));
+    return again;
   }
 
   Writer writer(int host) {
@@ -281,22 +310,19 @@ final class Script implements AutoCloseable {
     final List<Appended> all = new ArrayList<>();
     private final FilePath path;
     private final long token;
+    private final ClientId identity;
     private final OpenFiles files;
     @Nullable AsyncAppender appender;
     boolean closed;
 
-    private Writer(Host host, FilePath path, long token) {
+    private Writer(Host host, FilePath path, long token, ClientId identity) {
       this.path = path;
       this.token = token;
+      this.identity = identity;
       life = host.begin(this);
       ClientEdges edges = new ClientEdges(life, life, life, world.network(life));
       MasterRouter router =
-          new MasterRouter(
-              world.masters(),
-              new ClientId(loop.random().nextLong(), loop.random().nextLong()),
-              edges,
-              RetryPolicy.DEFAULT,
-              20 * SECOND);
+          new MasterRouter(world.masters(), identity, edges, RetryPolicy.DEFAULT, 20 * SECOND);
       files =
           new OpenFiles(
               edges,
@@ -306,7 +332,7 @@ final class Script implements AutoCloseable {
                   WriteLimits.DEFAULT.inFlightBytes(),
                   WriteLimits.DEFAULT.silentNanos(),
                   swarm.writesOn(),
-                  20 * SECOND));
+                  writeTimeoutNanos));
     }
 
     private void open() {
@@ -326,7 +352,11 @@ final class Script implements AutoCloseable {
 
     /** Begins to append one record. */
     Appended append(int length) {
-      Appended appended = new Appended(book.submit(path, number, all.size() + 1, length));
+      return append(book.submit(path, number, all.size() + 1, length));
+    }
+
+    private Appended append(RecordBook.Entry record) {
+      Appended appended = new Appended(record);
       all.add(appended);
       Futures.onDone(
           requireNonNull(appender).append(appended.record.bytes()),
