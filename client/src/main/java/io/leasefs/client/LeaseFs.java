@@ -69,8 +69,9 @@ public final class LeaseFs implements AutoCloseable {
     this.scheduler = new ThreadScheduler();
     this.edges = new ClientEdges(new NanoTimeClock(), scheduler, random, network);
     long timeoutNanos = config.timeout().toNanos();
-    ClientId client =
-        config.client().orElseGet(() -> new ClientId(random.nextLong(), random.nextLong()));
+    // Drawn anew by each process: its requests and frames are numbered from 1, and with an identity
+    // that had been used before they would be taken for repetitions.
+    ClientId client = new ClientId(random.nextLong(), random.nextLong());
     this.router =
         new MasterRouter(config.masters(), client, edges, RetryPolicy.DEFAULT, timeoutNanos);
     this.session = new ClientSession(edges, router);

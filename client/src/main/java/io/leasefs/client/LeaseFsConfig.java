@@ -4,7 +4,6 @@ import io.leasefs.common.api.ChunkApi.ReadMode;
 import io.leasefs.common.api.Frame;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
-import io.leasefs.common.model.ClientId;
 import io.leasefs.common.model.ServerAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -23,7 +22,6 @@ import java.util.Optional;
  * @param shortLived true for a process of few operations: its session ends with its last close
  * @param writesOn true: an append whose primary is silent goes on in a new chunk; false: it waits
  *     for the chunk's next primary
- * @param client where the user gives one; else drawn
  */
 public record LeaseFsConfig(
     List<ServerAddress> masters,
@@ -33,8 +31,7 @@ public record LeaseFsConfig(
     int readAheadParts,
     ReadMode readMode,
     boolean shortLived,
-    boolean writesOn,
-    Optional<ClientId> client) {
+    boolean writesOn) {
   public LeaseFsConfig {
     masters = List.copyOf(masters);
     check(!masters.isEmpty(), "no master address");
@@ -63,8 +60,7 @@ public record LeaseFsConfig(
         4,
         ReadMode.DEFAULT,
         false,
-        true,
-        Optional.empty());
+        true);
   }
 
   /** The defaults for masters written as {@code HOST:PORT[,HOST:PORT...]}. */
@@ -86,8 +82,7 @@ public record LeaseFsConfig(
         readAheadParts,
         readMode,
         shortLived,
-        writesOn,
-        client);
+        writesOn);
   }
 
   /** The same, with this bound on each wait. */
@@ -100,85 +95,36 @@ public record LeaseFsConfig(
         readAheadParts,
         readMode,
         shortLived,
-        writesOn,
-        client);
+        writesOn);
   }
 
   /** The same, with so much payload of one file under way. */
   public LeaseFsConfig withWriteWindowBytes(long bytes) {
     return new LeaseFsConfig(
-        masters, clusterId, timeout, bytes, readAheadParts, readMode, shortLived, writesOn, client);
+        masters, clusterId, timeout, bytes, readAheadParts, readMode, shortLived, writesOn);
   }
 
   /** The same, with so many parts read ahead. */
   public LeaseFsConfig withReadAheadParts(int parts) {
     return new LeaseFsConfig(
-        masters,
-        clusterId,
-        timeout,
-        writeWindowBytes,
-        parts,
-        readMode,
-        shortLived,
-        writesOn,
-        client);
+        masters, clusterId, timeout, writeWindowBytes, parts, readMode, shortLived, writesOn);
   }
 
   /** The same, with reads of this freshness. */
   public LeaseFsConfig withReadMode(ReadMode mode) {
     return new LeaseFsConfig(
-        masters,
-        clusterId,
-        timeout,
-        writeWindowBytes,
-        readAheadParts,
-        mode,
-        shortLived,
-        writesOn,
-        client);
+        masters, clusterId, timeout, writeWindowBytes, readAheadParts, mode, shortLived, writesOn);
   }
 
   /** The same, with appends that go on in a new chunk, or wait for the chunk's next primary. */
   public LeaseFsConfig withWritesOn(boolean goOn) {
     return new LeaseFsConfig(
-        masters,
-        clusterId,
-        timeout,
-        writeWindowBytes,
-        readAheadParts,
-        readMode,
-        shortLived,
-        goOn,
-        client);
+        masters, clusterId, timeout, writeWindowBytes, readAheadParts, readMode, shortLived, goOn);
   }
 
   /** The same, for a process of few operations. */
   public LeaseFsConfig withShortLived(boolean isShort) {
     return new LeaseFsConfig(
-        masters,
-        clusterId,
-        timeout,
-        writeWindowBytes,
-        readAheadParts,
-        readMode,
-        isShort,
-        writesOn,
-        client);
-  }
-
-  /**
-   * The same, with an identity given by the user, whose request numbers it must then never reuse.
-   */
-  public LeaseFsConfig withClient(ClientId id) {
-    return new LeaseFsConfig(
-        masters,
-        clusterId,
-        timeout,
-        writeWindowBytes,
-        readAheadParts,
-        readMode,
-        shortLived,
-        writesOn,
-        Optional.of(id));
+        masters, clusterId, timeout, writeWindowBytes, readAheadParts, readMode, isShort, writesOn);
   }
 }
