@@ -86,6 +86,7 @@ class HolderScenariosTest {
       Writer writer = script.writer(1);
       writer.appendAndWait(SECOND);
       ChunkEntry chunk = script.chunk();
+      ChunkNode primary = script.primary(chunk);
       Host master = script.world.masterHost();
       long half = script.world.terms().ttlNanos() / 4;
       for (int i = 0; i < 300; i++) {
@@ -96,6 +97,7 @@ class HolderScenariosTest {
           script.world.wires().cut(master, node.host());
         }
         script.pass(half);
+        assertThat(script.server(primary).validLeases()).isNotEmpty();
         script.world.wires().mend(node.host(), master);
         script.world.wires().mend(master, node.host());
         script.world.wires().reset(node.host(), master);
