@@ -220,7 +220,8 @@ final class HeartbeatDesk {
     }
     changes.givenBack(id, server, request.released(), false);
     changes.givenBack(id, server, request.revocationsAcknowledged(), true);
-    if (request.heldInFull().isPresent()) {
+    // Who has not heard of this term may yet get, and take, what was granted in an older one.
+    if (request.heldInFull().isPresent() && request.highestTerm() == soft.role.term()) {
       List<HeldLease> held = request.heldInFull().get();
       changes.neverHeld(id, soft.leases.neverHeld(request.session(), held));
     }

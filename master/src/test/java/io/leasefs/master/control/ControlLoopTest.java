@@ -145,6 +145,25 @@ class ControlLoopTest {
     assertThat(world.now - ready).isLessThan(11 * SECOND);
   }
 
+  /** A grant of the last term may still be on its way to a server that has not heard of this. */
+  @Test
+  void listFromAnOlderTermDoesNotSayThatALeaseWasNeverHeld() {
+    World world = World.with("cs1", "cs2", "cs3");
+    world.pass(SECOND);
+    world.servers.values().forEach(server -> server.dropsResponses = true);
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    FakeServer primary = primary(world, chunk);
+
+    world.log.lead();
+    primary.sendInFull();
+    assertThat(world.chunk(chunk).lease()).isPresent();
+
+    world.log.lead();
+    primary.highestTerm = world.log.role().term();
+    primary.sendInFull();
+    assertThat(world.chunk(chunk).lease()).isEmpty();
+  }
+
   @Test
   void livePrimaryGoesOnAcrossAChangeOfLeaders() {
     World world = World.with("cs1", "cs2", "cs3");

@@ -391,6 +391,10 @@ final class World {
     boolean tellsUnknown;
     boolean dropsResponses;
     long incarnation;
+
+    /** Of the masters it has heard. */
+    long highestTerm;
+
     long beat;
     long sentNanos;
     long validUntil = Long.MIN_VALUE;
@@ -500,6 +504,13 @@ final class World {
       return sum;
     }
 
+    /** Sends all its leases. */
+    void sendInFull() {
+      sendFull = true;
+      send();
+      settle();
+    }
+
     void send() {
       if (session.isEmpty()) {
         return;
@@ -522,7 +533,7 @@ final class World {
               id,
               incarnation,
               beat,
-              0,
+              highestTerm,
               session.orElseThrow(),
               digest(),
               full,
@@ -555,6 +566,7 @@ final class World {
       if (dropsResponses) {
         return;
       }
+      highestTerm = Math.max(highestTerm, response.term());
       boolean urgent = false;
       if (response.status() == Status.UNKNOWN_SESSION) {
         start();
