@@ -172,14 +172,9 @@ final class RecordBook {
 
   /** The acknowledged records of a file that a read begun now must see: the file reaches so far. */
   long mustReach(FilePath file) {
-    return mustReach(file, loop.now());
-  }
-
-  /** How far a file must reach for whoever sees what was acknowledged until then. */
-  long mustReach(FilePath file, long until) {
     long end = 0;
     for (Entry record : records.getOrDefault(file, List.of())) {
-      if (record.isAcknowledged() && record.acknowledged <= until) {
+      if (record.isAcknowledged()) {
         end = Math.max(end, record.offset + record.length());
       }
     }

@@ -55,7 +55,6 @@ final class SimulatedClient {
   private final Swarm swarm;
   private final RecordBook book;
   private final int writer;
-  private final boolean several;
   private final MasterRouter router;
   private final OpenFiles openFiles;
   private final AsyncReader.Source source;
@@ -76,7 +75,6 @@ final class SimulatedClient {
     this.swarm = swarm;
     this.book = book;
     this.writer = writer;
-    this.several = world.hasSeveralMasters();
     Random random = loop.random();
     ClientEdges edges = new ClientEdges(life, life, life, world.network(life));
     this.router =
@@ -269,11 +267,8 @@ final class SimulatedClient {
   void read(FilePath path, ReadMode mode, boolean whole, Runnable done) {
     reading++;
     boolean byClocks = mode == ReadMode.DEFAULT && !whole;
-    boolean byWildClocks = byClocks && !swarm.clocksInBound();
-    // One of several masters may have been replaced and not know it: its layouts are older.
-    long until = byClocks && several ? loop.now() - swarm.ttlNanos() : loop.now();
-    long must = byWildClocks ? 0 : book.mustReach(path, until);
-    boolean mayBeOld = byWildClocks || (byClocks && several);
+    boolean mayBeOld = byClocks && !swarm.clocksInBound();
+    long must = mayBeOld ? 0 : book.mustReach(path);
     int number = book.readBegins(path, mode + " read by " + life.host(), mayBeOld);
     Futures.onDone(
         AsyncReader.open(path, source, mode),

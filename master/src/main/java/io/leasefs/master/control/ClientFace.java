@@ -212,16 +212,21 @@ public final class ClientFace implements MasterApi {
   @Override
   public CompletableFuture<AddedChunk> addChunk(
       RequestId id, FileId file, int afterIndex, Optional<ChunkSeal> seal) {
-    Optional<FileEntry> entry = state.read(view -> view.file(file));
-    if (entry.isEmpty()) {
-      return CompletableFuture.failedFuture(loop.role().ready() ? gone(file) : notServing());
-    }
-    return placed(
-            id,
-            entry.get().replication(),
-            entry.get().chunkBytes(),
-            (call, places) ->
-                new AddChunk(call, file, afterIndex, seal, places, wallMillis.getAsLong()))
+    // What a file was made with stays: only that it is not there must not be old.
+    Optional<FileEntry> known = state.read(view -> view.file(file));
+    CompletableFuture<FileEntry> entry =
+        known.isPresent()
+            ? CompletableFuture.completedFuture(known.get())
+            : look(view -> view.file(file).orElseThrow(() -> gone(file)));
+    return entry
+        .thenCompose(
+            found ->
+                placed(
+                    id,
+                    found.replication(),
+                    found.chunkBytes(),
+                    (call, places) ->
+                        new AddChunk(call, file, afterIndex, seal, places, wallMillis.getAsLong())))
         .thenCompose(
             result -> {
               Added added = (Added) result.valueOrThrow();
@@ -290,18 +295,24 @@ public final class ClientFace implements MasterApi {
     long wait = Math.min(waitNanos, MAX_WAIT_NANOS);
     return loop.later(
         (desks, answer) -> {
-          find(desks, chunk);
-          desks.changes().needPrimary(chunk);
-          desks
-              .clients()
-              .await(
-                  chunk,
-                  entry ->
-                      entry.seal().isPresent()
-                          || (entry.active().version() > knownVersion
-                              && entry.active().primary().isPresent()),
-                  desks.soft().clock.nanos() + wait,
-                  usable -> forward(chunkLayout(chunk, knownVersion, 0), answer));
+          long deadline = desks.soft().clock.nanos() + wait;
+          whenFresh(
+              desks,
+              answer,
+              () -> {
+                find(desks, chunk);
+                desks.changes().needPrimary(chunk);
+                desks
+                    .clients()
+                    .await(
+                        chunk,
+                        entry ->
+                            entry.seal().isPresent()
+                                || (entry.active().version() > knownVersion
+                                    && entry.active().primary().isPresent()),
+                        deadline,
+                        usable -> forward(chunkLayout(chunk, knownVersion, 0), answer));
+              });
         });
   }
 
@@ -348,7 +359,8 @@ public final class ClientFace implements MasterApi {
   public CompletableFuture<Long> renew(ClientId client, SessionId session) {
     return loop.later(
         (desks, answer) -> {
-          if (!desks.soft().leases.heard(session, desks.soft().clock.nanos())) {
+          boolean heard = desks.soft().leases.heard(session, desks.soft().clock.nanos());
+          if (!heard && loop.alone()) {
             throw unknownSession(session);
           }
           desks
@@ -461,11 +473,40 @@ public final class ClientFace implements MasterApi {
     if (!loop.role().leading() || !loop.role().ready()) {
       return CompletableFuture.failedFuture(notServing());
     }
+    if (!loop.alone()) {
+      return loop.later(
+          (desks, answer) -> whenFresh(desks, answer, () -> answer.complete(state.read(reads))));
+    }
     try {
       return CompletableFuture.completedFuture(state.read(reads));
     } catch (LeaseFsException e) {
       return CompletableFuture.failedFuture(e);
     }
+  }
+
+  /**
+   * Goes on once all is applied that was acknowledged before now. Where there are several masters
+   * that takes a barrier: another may lead already, and this one not know it.
+   */
+  private void whenFresh(ControlLoop.Desks desks, CompletableFuture<?> answer, Runnable then) {
+    if (loop.alone()) {
+      then.run();
+      return;
+    }
+    desks
+        .soft()
+        .afterBarrier(
+            (good, failure) -> {
+              if (!good) {
+                answer.completeExceptionally(failure != null ? failure : notServing());
+                return;
+              }
+              try {
+                then.run();
+              } catch (RuntimeException e) {
+                answer.completeExceptionally(e);
+              }
+            });
   }
 
   private LeaseFsException notServing() {

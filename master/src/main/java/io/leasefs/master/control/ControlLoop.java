@@ -492,6 +492,11 @@ public final class ControlLoop {
 
   // ------------------------------------------------------------------ for the master's faces
 
+  /** No other master has a vote: what is applied here is all that anybody acknowledged. */
+  boolean alone() {
+    return soft.alone();
+  }
+
   /** What this master is, as of a moment ago. */
   public Role role() {
     return publicRole;

@@ -126,12 +126,29 @@ final class HeartbeatDesk {
   }
 
   private void received(Stream stream, Request request) {
+    received(stream, request, soft.alone());
+  }
+
+  /**
+   * @param fresh nothing has been acknowledged, before the request came, that is not applied here
+   */
+  private void received(Stream stream, Request request, boolean fresh) {
     if (!stream.open) {
       return;
     }
     Status refused = refuse(request);
-    if (refused != Status.OK) {
+    if (refused == Status.NOT_LEADER || (refused != Status.OK && fresh)) {
       stream.responses.accept(bare(request, refused));
+      return;
+    }
+    if (refused != Status.OK) {
+      // Another leader may have logged its session since: told of its end it would drop its leases.
+      soft.afterBarrier(
+          (good, failure) -> {
+            if (good) {
+              received(stream, request, true);
+            }
+          });
       return;
     }
     ServerId id = request.server();

@@ -21,6 +21,7 @@ import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.Member;
 import io.leasefs.common.model.RequestId;
 import io.leasefs.common.model.ServerId;
+import io.leasefs.common.model.SessionId;
 import io.leasefs.master.control.World.FakeServer;
 import io.leasefs.master.state.ChunkEntry;
 import java.util.List;
@@ -162,6 +163,43 @@ class ControlLoopTest {
     primary.highestTerm = world.log.role().term();
     primary.sendInFull();
     assertThat(world.chunk(chunk).lease()).isEmpty();
+  }
+
+  /** Another may lead already, and have logged more. */
+  @Test
+  void lookUpOfOneOfSeveralMastersWaitsForABarrier() {
+    World world = World.with("cs1", "cs2", "cs3");
+    world.create("/f", 3);
+    world.log.alone = false;
+
+    var status = world.client.stat(FilePath.parse("/f"));
+    world.settle();
+    assertThat(status).isNotDone();
+
+    world.log.endBarriers();
+    world.settle();
+    assertThat(status).isCompleted();
+  }
+
+  /** The session may be in the log of another, which leads already. */
+  @Test
+  void serverIsToldThatItsSessionIsUnknownOnlyAfterABarrier() {
+    World world = World.with("cs1", "cs2", "cs3");
+    world.pass(SECOND);
+    FakeServer server = world.servers.values().iterator().next();
+    server.session = Optional.of(new SessionId(Long.MAX_VALUE));
+    server.dropsResponses = true;
+    server.responses.clear();
+    world.log.alone = false;
+
+    server.sendInFull();
+    assertThat(server.responses).isEmpty();
+
+    world.log.endBarriers();
+    world.settle();
+    assertThat(server.responses)
+        .extracting(Heartbeat.Response::status)
+        .contains(Heartbeat.Status.UNKNOWN_SESSION);
   }
 
   @Test
