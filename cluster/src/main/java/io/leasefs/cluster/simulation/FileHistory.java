@@ -2,7 +2,7 @@ package io.leasefs.cluster.simulation;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Supplier;
+import java.util.function.LongSupplier;
 
 /**
  * What clients did with one file, and what they were told: calls and answers in the order in which
@@ -19,15 +19,15 @@ final class FileHistory {
     private final boolean mayBeOld;
     private final int length;
     private final long called;
-    private final String calledAt;
-    private String answeredAt = "";
+    private final long calledAt;
+    private long answeredAt;
     private long answered = NEVER;
     private long offset = -1;
     private boolean refused;
     private List<Integer> content = List.of();
 
     private Operation(
-        Object name, boolean read, boolean mayBeOld, int length, long called, String calledAt) {
+        Object name, boolean read, boolean mayBeOld, int length, long called, long calledAt) {
       this.name = name;
       this.read = read;
       this.mayBeOld = mayBeOld;
@@ -75,30 +75,34 @@ final class FileHistory {
       return content;
     }
 
+    private static String at(long nanos) {
+      return EventLoop.stamp(nanos).trim();
+    }
+
     @Override
     public String toString() {
       if (refused) {
-        return name + " [" + calledAt + ", refused]";
+        return name + " [" + at(calledAt) + ", refused]";
       }
       if (answered == NEVER) {
-        return name + " [" + calledAt + ", not answered]";
+        return name + " [" + at(calledAt) + ", not answered]";
       }
       return name
           + (mayBeOld ? ", which may be old" : "")
-          + (" [" + calledAt + " to " + answeredAt + "]")
+          + (" [" + at(calledAt) + " to " + at(answeredAt) + "]")
           + (read ? " saw " + content.size() + " records" : " was told " + offset);
     }
   }
 
-  private final Supplier<String> time;
+  private final LongSupplier clock;
   private final List<Operation> operations = new ArrayList<>();
   private long instant;
 
   /**
-   * @param time only for people: the order is that of the calls
+   * @param clock of the event loop; only for people: the order is that of the calls
    */
-  FileHistory(Supplier<String> time) {
-    this.time = time;
+  FileHistory(LongSupplier clock) {
+    this.clock = clock;
   }
 
   /**
@@ -112,7 +116,7 @@ final class FileHistory {
     if (length < 1) {
       throw new IllegalArgumentException("length " + length);
     }
-    operations.add(new Operation(name, false, false, length, ++instant, time.get()));
+    operations.add(new Operation(name, false, false, length, ++instant, clock.getAsLong()));
     return operations.size() - 1;
   }
 
@@ -120,7 +124,7 @@ final class FileHistory {
   void placed(int append, long offset) {
     Operation operation = operations.get(append);
     operation.answered = ++instant;
-    operation.answeredAt = time.get();
+    operation.answeredAt = clock.getAsLong();
     operation.offset = offset;
   }
 
@@ -135,7 +139,7 @@ final class FileHistory {
    * @param mayBeOld it promises only a state that once was
    */
   int read(Object name, boolean mayBeOld) {
-    operations.add(new Operation(name, true, mayBeOld, 0, ++instant, time.get()));
+    operations.add(new Operation(name, true, mayBeOld, 0, ++instant, clock.getAsLong()));
     return operations.size() - 1;
   }
 
@@ -143,7 +147,7 @@ final class FileHistory {
   void saw(int read, List<Integer> appends) {
     Operation operation = operations.get(read);
     operation.answered = ++instant;
-    operation.answeredAt = time.get();
+    operation.answeredAt = clock.getAsLong();
     operation.content = List.copyOf(appends);
   }
 

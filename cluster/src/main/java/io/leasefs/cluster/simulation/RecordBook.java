@@ -6,6 +6,7 @@ import io.leasefs.common.model.FilePath;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -75,6 +76,10 @@ final class RecordBook {
   private final EventLoop loop;
   private final Map<FilePath, List<Entry>> records = new TreeMap<>();
   private final Map<FilePath, FileHistory> histories = new TreeMap<>();
+
+  /** By writer and number. */
+  private final Map<Long, Entry> byName = new HashMap<>();
+
   private long acknowledged;
   private long unknown;
   private long refused;
@@ -113,6 +118,7 @@ final class RecordBook {
     bytes.flip();
     Entry record = new Entry(file, writer, number, bytes, loop.now(), history(file));
     records.computeIfAbsent(file, f -> new ArrayList<>()).add(record);
+    byName.put(name(writer, number), record);
     return record;
   }
 
@@ -152,8 +158,7 @@ final class RecordBook {
   // ---- what a file must be -----------------------------------------------------------------
 
   private FileHistory history(FilePath file) {
-    return histories.computeIfAbsent(
-        file, f -> new FileHistory(() -> EventLoop.stamp(loop.now()).trim()));
+    return histories.computeIfAbsent(file, f -> new FileHistory(loop::now));
   }
 
   /** What was done with each file, and told of it. */
@@ -189,14 +194,10 @@ final class RecordBook {
    */
   void check(FilePath file, int read, ByteBuffer content, boolean whole) {
     Map<Long, Entry> found = new TreeMap<>();
-    Map<Entry, Long> places = new java.util.HashMap<>();
-    Map<Integer, Map<Integer, Entry>> known = new TreeMap<>();
-    for (Entry record : records.getOrDefault(file, List.of())) {
-      known.computeIfAbsent(record.writer, w -> new TreeMap<>()).put(record.number, record);
-    }
+    Map<Entry, Long> places = new HashMap<>();
     int at = 0;
     while (at < content.limit()) {
-      Entry record = recordAt(content, at, known);
+      Entry record = recordAt(file, content, at);
       if (record == null) {
         loop.violated("I5", file + " has at " + at + " of " + content.limit() + " no record");
         return;
@@ -245,14 +246,16 @@ final class RecordBook {
     history(file).saw(read, inPlace.stream().map(record -> record.append).toList());
   }
 
-  private static @Nullable Entry recordAt(
-      ByteBuffer content, int at, Map<Integer, Map<Integer, Entry>> known) {
+  private static long name(int writer, int number) {
+    return ((long) writer << Integer.SIZE) + number;
+  }
+
+  private @Nullable Entry recordAt(FilePath file, ByteBuffer content, int at) {
     if (content.limit() - at < HEADER_BYTES || content.getInt(at) != MAGIC) {
       return null;
     }
-    Map<Integer, Entry> ofWriter = known.get(content.getInt(at + 4));
-    Entry record = ofWriter == null ? null : ofWriter.get(content.getInt(at + 8));
-    if (record == null || content.limit() - at < record.length()) {
+    Entry record = byName.get(name(content.getInt(at + 4), content.getInt(at + 8)));
+    if (record == null || !record.file.equals(file) || content.limit() - at < record.length()) {
       return null;
     }
     ByteBuffer there = content.duplicate().position(at).limit(at + record.length());
