@@ -1,6 +1,7 @@
 package io.leasefs.client;
 
 import io.leasefs.common.api.MasterApi.Publication;
+import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.FileStatus;
@@ -45,9 +46,26 @@ public final class AtomicPut implements AutoCloseable {
    * @param modifiedMillis the file's time of modification, where it is not now
    */
   public synchronized FileStatus commit(Optional<Long> modifiedMillis) {
-    FileStatus status = writer.publish(new Publication(target, replace, modifiedMillis));
-    ended = true;
-    return status;
+    try {
+      FileStatus status = writer.publish(new Publication(target, replace, modifiedMillis));
+      ended = true;
+      return status;
+    } catch (LeaseFsException e) {
+      throw writer.isPublishing() ? e : notPut(e);
+    }
+  }
+
+  /**
+   * What a failure to write means here: nothing has the target's name yet, so whether or not the
+   * bytes arrived, the file is certainly not there.
+   */
+  public LeaseFsException notPut(LeaseFsException failure) {
+    boolean unknown = failure.code() == ErrorCode.OUTCOME_UNKNOWN;
+    return new LeaseFsException(
+        unknown ? ErrorCode.TIMED_OUT : failure.code(),
+        target + ": not put, and nothing of it is kept: " + failure.getMessage(),
+        unknown ? null : failure.hint(),
+        failure);
   }
 
   /** Removes the sibling, unless committed. Never fails: the end of the session removes it too. */

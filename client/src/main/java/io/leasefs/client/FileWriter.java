@@ -40,6 +40,7 @@ public final class FileWriter extends OutputStream {
   private Optional<SealedChunk> seal = Optional.empty();
   private @Nullable FileStatus closedAs;
   private boolean closed;
+  private boolean publishing;
   private long written;
   private long acknowledged;
 
@@ -218,6 +219,11 @@ public final class FileWriter extends OutputStream {
     return closedAs().orElseThrow();
   }
 
+  /** True once the master has been asked for the new name; only then it may have given it. */
+  synchronized boolean isPublishing() {
+    return publishing;
+  }
+
   private synchronized void close(Optional<Publication> publication) {
     if (closed) {
       return;
@@ -235,8 +241,9 @@ public final class FileWriter extends OutputStream {
     if (failure != null || !sealsAtClose) {
       seal = Optional.empty();
     }
+    publishing = failure == null && publication.isPresent();
     try {
-      closedAs = closeOpening(failure == null ? publication : Optional.empty());
+      closedAs = closeOpening(publishing ? publication : Optional.empty());
     } catch (LeaseFsException failed) {
       if (failure == null) {
         failure = failed;

@@ -7,6 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /** An error as the user sees it: one clear line, and what to do. */
 final class ErrorReport {
+  private static final String NOTHING_THERE = ": no such file or folder";
   private static final String NO_PARENT = ": parent directory does not exist";
 
   private final LeaseFsException error;
@@ -49,6 +50,13 @@ final class ErrorReport {
     int slash = message.lastIndexOf('/', Math.max(0, end));
     if (error.hint() == null && error.code() == ErrorCode.NOT_FOUND && end > 0 && slash > 0) {
       return "create it with 'leasefs mkdir -p " + message.substring(0, slash) + "'";
+    }
+    String path = path();
+    if (error.hint() == null && path != null && message.equals(path + NOTHING_THERE)) {
+      boolean pattern = path.indexOf('*') >= 0 || path.indexOf('?') >= 0;
+      String folder = path.substring(0, Math.max(1, path.lastIndexOf('/')));
+      return (pattern ? "patterns are not expanded: '" : "'")
+          + ("leasefs ls -1 " + folder + "' tells what is there");
     }
     return error.hint() == null ? usualHint(error.code()) : error.hint();
   }

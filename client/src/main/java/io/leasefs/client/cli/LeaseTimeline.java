@@ -160,7 +160,9 @@ final class LeaseTimeline {
             String.format(
                 Locale.ROOT,
                 "%-12s%s%s %.2fs%n",
-                "gap",
+                // What was given back was not missed: nobody wrote, or its server was stopped on
+                // purpose.
+                tenures.get(i - 1).how().equals("RELEASED") ? "free" : "gap",
                 " ".repeat(from),
                 "░".repeat(to - from),
                 gaps.get(i - 1) / 1000.0));

@@ -134,7 +134,16 @@ final class NodeVerb extends VerbGroup {
         waiting("node " + name + " to be drained")
             .until(() -> find(this, name).state() == NodeState.DRAINED);
       }
-      out().answer(json(find(this, name)), "");
+      AdminApi.NodeStatus node = find(this, name);
+      out()
+          .answer(
+              json(node),
+              node.state() == NodeState.DRAINED
+                  ? name + " is drained"
+                  : name
+                      + " is being drained, "
+                      + Quantities.count(node.replicas(), "replica is", "replicas are")
+                      + " left: 'leasefs node ls' shows how far it is");
       return ExitCode.DONE;
     }
   }
@@ -151,7 +160,7 @@ final class NodeVerb extends VerbGroup {
     protected int run() {
       find(this, name);
       await(client().admin().drain(new ServerId(name), true));
-      out().answer(json(find(this, name)), "");
+      out().answer(json(find(this, name)), name + " takes chunks again");
       return ExitCode.DONE;
     }
   }
@@ -189,7 +198,7 @@ final class NodeVerb extends VerbGroup {
                 "empty it first: 'leasefs node drain " + name + " --wait', or stop it for good")
             : e;
       }
-      out().answer(Json.object("removed", name), "");
+      out().answer(Json.object("removed", name), name + " is forgotten");
       return ExitCode.DONE;
     }
   }

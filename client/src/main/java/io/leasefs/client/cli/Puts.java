@@ -52,12 +52,21 @@ final class Puts {
     try (AtomicPut put = client.put(path, options, replace)) {
       begin(put);
       try {
-        long written = copy(in, put.writer(), done);
+        long written = written(in, put, done);
         FileStatus unused = put.commit(modifiedMillis);
         return written;
       } finally {
         end(put);
       }
+    }
+  }
+
+  private static long written(ReadableByteChannel in, AtomicPut put, LongConsumer done)
+      throws IOException {
+    try {
+      return copy(in, put.writer(), done);
+    } catch (LeaseFsException e) {
+      throw put.notPut(e);
     }
   }
 

@@ -757,8 +757,8 @@ public final class WriteCore<T> {
     return write.unknown
         ? new LeaseFsException(
             ErrorCode.OUTCOME_UNKNOWN,
-            message + "; it may or may not be in the file",
-            "read the end of the file before writing it again")
+            message,
+            "it may or may not be in the file: read its end before writing it again")
         : new LeaseFsException(
             ErrorCode.TIMED_OUT, message, "'leasefs why' tells what a chunk waits for");
   }

@@ -48,6 +48,14 @@ class LeaseTimelineTest {
   }
 
   @Test
+  void leaseThatWasGivenBackLeavesNoGap() {
+    event(10_000, EventKind.LEASE_GRANTED, "cs1", 1);
+    event(70_000, EventKind.LEASE_RELEASED, "cs1", 1);
+    event(95_000, EventKind.LEASE_GRANTED, "cs2", 2);
+    assertThat(timeline().draw(40)).contains("released", "free").doesNotContain("gap");
+  }
+
+  @Test
   void gapLiesBetweenTheEndOfOneHolderAndTheGrantOfAnother() {
     event(10_000, EventKind.LEASE_GRANTED, "cs1", 1);
     event(30_000, EventKind.LEASE_EXPIRED, "cs1", 1);

@@ -73,6 +73,10 @@ class BadInputTest {
     shell.run("chunk", "ls", "/no/such").mustFail(3, "/no/such");
     shell.run("chunk", "get", "0x7777").mustFail(3, "0x7777");
     shell.run("put", local.resolve("none").toString(), "/x").mustFail(3, "no such local file");
+    assertThat(shell.run("stat", "/no/such").err())
+        .contains("hint: 'leasefs ls -1 /no' tells what is there");
+    assertThat(shell.run("ls", "/*.log").err())
+        .contains("hint: patterns are not expanded: 'leasefs ls -1 /' tells what is there");
   }
 
   @Test

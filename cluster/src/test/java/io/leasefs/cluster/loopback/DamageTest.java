@@ -245,6 +245,8 @@ class DamageTest {
     assertThat(refused.exit()).as(refused.err()).isIn(6, 9);
     assertThat(refused.err()).startsWith("leasefs: put: ").doesNotContain("\tat ");
     cluster.names().forEach(name -> fault(name, "heal"));
+    assertThat(refused.err())
+        .contains("leasefs: put: /all-full: not put, and nothing of it is kept");
     shell.run("stat", "/all-full").mustFail(3, "/all-full");
     assertThat(shell.run("cat", "/one-full").mustBe(0).outBytes()).isEqualTo(content);
     shell.pipe(content, "put", "-", "/roomy").mustBe(0);
