@@ -106,7 +106,9 @@ public final class ChunkServerMain {
         ServerKeys.ADVERTISE_EXTERNAL,
         ServerKeys.ADMIN,
         ServerKeys.CLUSTER_ID,
-        ServerKeys.ALLOW_FAULTS);
+        ServerKeys.ALLOW_FAULTS,
+        ServerKeys.FAULT_DRIFT,
+        ServerKeys.FAULT_WALL);
   }
 
   private static void start(ServerProcess process) throws IOException {
@@ -127,7 +129,7 @@ public final class ChunkServerMain {
     Disk local = new LocalDisk(folder.path());
     Disk disk = faults.isEmpty() ? local : new FaultyDisk(local, faults.get(), new Pause());
 
-    Clock clock = SystemClock.holder();
+    Clock clock = ServerKeys.clock(config, SystemClock.holder());
     TimerThread timer = new TimerThread("timer");
     process.onStop("timer", timer);
     ThreadPool diskThreads = new ThreadPool("disk", DISK_THREADS);

@@ -58,7 +58,9 @@ record MasterConfig(
         REPLICATION,
         TRASH_EXPIRY,
         PEERS,
-        ServerKeys.ALLOW_FAULTS);
+        ServerKeys.ALLOW_FAULTS,
+        ServerKeys.FAULT_DRIFT,
+        ServerKeys.FAULT_WALL);
   }
 
   /** Checks what single keys cannot. */

@@ -76,7 +76,7 @@ public final class MasterMain {
     checkLogIsThere(folder, logFolder);
     String cluster = joinCluster(folder);
 
-    Clock clock = SystemClock.grantor();
+    Clock clock = ServerKeys.clock(config, SystemClock.grantor());
     EventLines lines = new EventLines(new LocalDisk(data).open(EVENTS, true));
     EventLog events =
         new EventLog(

@@ -39,7 +39,9 @@ final class Harms {
     /** SIGKILL of the master, and started again later. */
     MASTER_KILL,
     /** SIGSTOP of the master, SIGCONT later. */
-    MASTER_FREEZE;
+    MASTER_FREEZE,
+    /** From the start to the end: see {@link WrongClocks}. */
+    WRONG_CLOCKS;
 
     /** As users write it. */
     String text() {
@@ -71,14 +73,14 @@ final class Harms {
   Harms(MiniCluster cluster, LeaseTerms terms, Set<Kind> kinds, long seed, Consumer<String> story) {
     this.cluster = cluster;
     this.terms = terms;
-    this.kinds = kinds.stream().sorted().toList();
+    this.kinds = kinds.stream().filter(kind -> kind != Kind.WRONG_CLOCKS).sorted().toList();
     this.random = new Random(seed);
     this.story = story;
   }
 
   /** Does harm until then, and heals all of it. */
   void run(long untilNanos) throws InterruptedException {
-    long nextHarm = System.nanoTime();
+    long nextHarm = kinds.isEmpty() ? untilNanos : System.nanoTime();
     while (true) {
       long now = System.nanoTime();
       if (!healings.isEmpty() && healings.firstKey() - now <= 0) {
@@ -154,6 +156,7 @@ final class Harms {
           told(kind, name, "");
         }
       }
+      case WRONG_CLOCKS -> throw new IllegalStateException("not a moment's harm");
     }
   }
 

@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
@@ -47,6 +48,7 @@ public final class Torture {
   private final LeaseTerms terms;
   private final long seed;
   private final Set<Harms.Kind> kinds;
+  private final WrongClocks clocks;
   private final BiConsumer<Double, String> lines;
   private final long beganNanos = System.nanoTime();
 
@@ -71,6 +73,10 @@ public final class Torture {
         kinds.add(kind);
       }
     }
+    this.clocks =
+        kinds.contains(Harms.Kind.WRONG_CLOCKS)
+            ? WrongClocks.draw(new Random(seed), terms.driftPpm(), NODES)
+            : WrongClocks.none();
     this.lines = lines;
   }
 
@@ -94,8 +100,12 @@ public final class Torture {
                         MiniConfig.leaseTtl(terms.ttlNanos()).stream(), Stream.of("--allow-faults"))
                     .toList(),
                 List.of("--allow-faults"))
-            .withJvmFlags("-XX:TieredStopAtLevel=1");
+            .withJvmFlags("-XX:TieredStopAtLevel=1")
+            .withOwnFlags(clocks.flags());
     tell("starting 1 master and " + NODES + " chunkservers in " + config.folder());
+    if (!clocks.driftPpm().isEmpty()) {
+      tell("wrong clocks: " + clocks + "; wall clocks are off by up to a day");
+    }
     try (MiniCluster cluster = MiniCluster.start(config)) {
       return runOn(cluster);
     }
@@ -142,9 +152,9 @@ public final class Torture {
               acknowledged,
               found,
               copies,
-              MiniDemoCluster.readAll(cluster.folder()),
+              clocks.trueTimes(MiniDemoCluster.readAll(cluster.folder())),
               harms.deaths(),
-              names(harms.counts()),
+              counts(harms),
               failures.size()));
     } finally {
       for (Writers writers : all) {
@@ -153,10 +163,13 @@ public final class Torture {
     }
   }
 
-  private static Map<String, Integer> names(Map<Harms.Kind, Integer> counts) {
-    Map<String, Integer> names = new TreeMap<>();
-    counts.forEach((kind, count) -> names.put(kind.text(), count));
-    return names;
+  private Map<String, Integer> counts(Harms harms) {
+    Map<String, Integer> counts = new TreeMap<>();
+    harms.counts().forEach((kind, count) -> counts.put(kind.text(), count));
+    if (!clocks.driftPpm().isEmpty()) {
+      counts.put(Harms.Kind.WRONG_CLOCKS.text(), clocks.driftPpm().size());
+    }
+    return counts;
   }
 
   private void tell(String line) {

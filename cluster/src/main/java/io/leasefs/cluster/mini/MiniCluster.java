@@ -27,6 +27,7 @@ public final class MiniCluster implements AutoCloseable {
   /** Property that names the start-up cache of servers, set by {@code bin/leasefs}. */
   private static final String SERVICE_CACHE = "leasefs.service.cache";
 
+  private static final String MASTER = "master";
   private static final String ANY_PORT = "127.0.0.1:0";
 
   private final MiniConfig config;
@@ -63,14 +64,16 @@ public final class MiniCluster implements AutoCloseable {
       flags.addAll(List.of("--data", config.folder().resolve(name).toString()));
       flags.addAll(List.of("--admin", ANY_PORT));
       flags.addAll(config.chunkServerFlags());
+      flags.addAll(config.ownFlags().getOrDefault(name, List.of()));
       chunkServers.add(child(config, name, "chunkserver", flags));
     }
     List<String> flags = new ArrayList<>();
     flags.addAll(List.of("--id", "1", "--data", config.folder().resolve("master").toString()));
     flags.addAll(List.of("--admin", ANY_PORT));
     flags.addAll(config.masterFlags());
+    flags.addAll(config.ownFlags().getOrDefault(MASTER, List.of()));
     MiniCluster cluster =
-        new MiniCluster(config, child(config, "master", "master", flags), chunkServers);
+        new MiniCluster(config, child(config, MASTER, "master", flags), chunkServers);
     Runtime.getRuntime().addShutdownHook(cluster.hook);
     try {
       cluster.startMaster();

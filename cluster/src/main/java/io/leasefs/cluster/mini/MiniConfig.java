@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 
 /**
  * How a mini-cluster is made.
@@ -17,6 +18,7 @@ import java.util.List;
  * @param chunkServers how many, 1 to 32, named cs1, cs2 ...; each in a rack of its own pair
  * @param masterFlags more flags of the master, such as {@code --lease-ttl 3s}
  * @param chunkServerFlags more flags of each chunkserver
+ * @param ownFlags more flags of single servers, by name: {@code master}, {@code cs1}
  * @param jvmFlags more flags of each JVM
  */
 public record MiniConfig(
@@ -25,6 +27,7 @@ public record MiniConfig(
     int chunkServers,
     List<String> masterFlags,
     List<String> chunkServerFlags,
+    Map<String, List<String>> ownFlags,
     List<String> jvmFlags) {
   private static final int MOST = 32;
 
@@ -41,6 +44,7 @@ public record MiniConfig(
     }
     masterFlags = List.copyOf(masterFlags);
     chunkServerFlags = List.copyOf(chunkServerFlags);
+    ownFlags = Map.copyOf(ownFlags);
     jvmFlags = List.copyOf(jvmFlags);
   }
 
@@ -48,7 +52,13 @@ public record MiniConfig(
   public static MiniConfig in(
       Path folder, int chunkServers, List<String> masterFlags, List<String> chunkServerFlags) {
     return new MiniConfig(
-        folder.toAbsolutePath(), false, chunkServers, masterFlags, chunkServerFlags, List.of());
+        folder.toAbsolutePath(),
+        false,
+        chunkServers,
+        masterFlags,
+        chunkServerFlags,
+        Map.of(),
+        List.of());
   }
 
   /** In a new folder of this system's, whose name begins so, and which stays if wanted. */
@@ -65,6 +75,7 @@ public record MiniConfig(
         chunkServers,
         masterFlags,
         chunkServerFlags,
+        Map.of(),
         List.of());
   }
 
@@ -85,6 +96,12 @@ public record MiniConfig(
   /** The same with more flags of each JVM. */
   public MiniConfig withJvmFlags(String... flags) {
     return new MiniConfig(
-        folder, temporary, chunkServers, masterFlags, chunkServerFlags, List.of(flags));
+        folder, temporary, chunkServers, masterFlags, chunkServerFlags, ownFlags, List.of(flags));
+  }
+
+  /** The same with more flags of single servers. */
+  public MiniConfig withOwnFlags(Map<String, List<String>> flags) {
+    return new MiniConfig(
+        folder, temporary, chunkServers, masterFlags, chunkServerFlags, flags, jvmFlags);
   }
 }

@@ -2,14 +2,21 @@ package io.leasefs.server.start;
 
 import static com.google.common.base.Preconditions.checkArgument;
 
+import io.leasefs.common.config.Config;
 import io.leasefs.common.config.ConfigKey;
+import io.leasefs.common.edge.Clock;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ServerAddress;
+import io.leasefs.server.clock.BentClock;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 
 /** The settings that both servers have. */
 public final class ServerKeys {
+  private static final long MOST_DRIFT_PPM = 500_000;
+  private static final long MOST_WALL_SECONDS = 1_000_000_000;
   private static final List<String> LEVELS = List.of("error", "warn", "info", "debug", "trace");
 
   /** The data folder. */
@@ -48,6 +55,24 @@ public final class ServerKeys {
   public static final ConfigKey<Boolean> ALLOW_FAULTS =
       ConfigKey.onOff("allow-faults", "take orders to fail on purpose; never in production");
 
+  /** How wrong the clock of leases is, on purpose. */
+  public static final ConfigKey<Long> FAULT_DRIFT =
+      ConfigKey.number(
+              "fault.drift",
+              "parts per million by which this server's clock is too fast; with --allow-faults",
+              -MOST_DRIFT_PPM,
+              MOST_DRIFT_PPM)
+          .withDefault("0");
+
+  /** How wrong the wall clock is, on purpose. */
+  public static final ConfigKey<Long> FAULT_WALL =
+      ConfigKey.number(
+              "fault.wall",
+              "seconds by which this server's wall clock is ahead; with --allow-faults",
+              -MOST_WALL_SECONDS,
+              MOST_WALL_SECONDS)
+          .withDefault("0");
+
   /** The cluster that this server must be part of. */
   public static final ConfigKey<String> CLUSTER_ID =
       ConfigKey.text("cluster-id", "cluster that this server must be part of").optional();
@@ -63,6 +88,26 @@ public final class ServerKeys {
           .withDefault("info");
 
   private ServerKeys() {}
+
+  /**
+   * The clock that this server is to go by: the real one, unless it is bent for a test.
+   *
+   * @throws LeaseFsException where it is to be bent, and no faults are allowed
+   */
+  public static Clock clock(Config config, Clock real) {
+    long driftPpm = config.get(FAULT_DRIFT);
+    long wallSeconds = config.get(FAULT_WALL);
+    if (driftPpm == 0 && wallSeconds == 0) {
+      return real;
+    }
+    if (!config.get(ALLOW_FAULTS)) {
+      throw new LeaseFsException(
+          ErrorCode.INVALID_ARGUMENT,
+          "fault.drift, fault.wall: this server does not allow faults",
+          "add --allow-faults, or leave them away");
+    }
+    return new BentClock(real, driftPpm, wallSeconds * 1_000);
+  }
 
   /** The first listener, on loopback unless told otherwise. */
   public static ConfigKey<ServerAddress> listen(int defaultPort) {
