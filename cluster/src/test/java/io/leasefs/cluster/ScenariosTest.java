@@ -1,5 +1,6 @@
 package io.leasefs.cluster;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
@@ -21,7 +22,7 @@ import org.junit.jupiter.api.Test;
  * asserted by a test that has its tag, or says what it waits for.
  */
 class ScenariosTest {
-  private static final Path PAGE = Path.of("src/test/scenarios.md");
+  private static final String PAGE = "cluster/src/test/scenarios.md";
   private static final Pattern SCENARIO = Pattern.compile("(?m)^\\*\\*(F\\d\\d)\\*\\*");
   private static final Pattern TAG = Pattern.compile("@Tag\\(\"(F\\d\\d)\"\\)");
   private static final Pattern METHOD = Pattern.compile("void (\\w+)\\(");
@@ -35,8 +36,17 @@ class ScenariosTest {
     }
   }
 
+  /** The folder of all modules: the first one above that has the page. */
+  private static Path project() {
+    Path folder = Path.of("").toAbsolutePath();
+    while (!Files.exists(folder.resolve(PAGE))) {
+      folder = requireNonNull(folder.getParent(), "the page is not above " + Path.of(""));
+    }
+    return folder;
+  }
+
   private static List<Scenario> scenarios() throws IOException {
-    String page = Files.readString(PAGE);
+    String page = Files.readString(project().resolve(PAGE));
     List<Scenario> all = new ArrayList<>();
     Matcher names = SCENARIO.matcher(page);
     List<Integer> starts = new ArrayList<>();
@@ -54,7 +64,7 @@ class ScenariosTest {
   /** Tests by the tags they have, of all modules. */
   private static Map<String, Set<String>> tests() throws IOException {
     Map<String, Set<String>> tests = new TreeMap<>();
-    try (Stream<Path> modules = Files.list(Path.of(".."))) {
+    try (Stream<Path> modules = Files.list(project())) {
       for (Path module : modules.toList()) {
         Path sources = module.resolve("src/test/java");
         if (Files.isDirectory(sources)) {
