@@ -442,6 +442,11 @@ public final class ChunkServer implements ChunkApi {
     @Override
     public ChunkInstall begin(CopyCommand order) throws IOException {
       ChunkHandle chunk = order.chunk();
+      if (!order.learner().disk().equals(store.diskId())) {
+        // It would land as another member than the log has.
+        throw new LeaseFsException(
+            ErrorCode.NOT_FOUND, "disk " + order.learner().disk() + " is not here any more");
+      }
       ReplicaLoop here = table.find(chunk);
       if (here != null) {
         Heartbeat.ReplicaReport report = here.core().report();

@@ -499,6 +499,31 @@ class ChunkServerTest {
   }
 
   @Test
+  void copyThatWasOrderedForADiskThatIsGoneIsNotMade() {
+    master.grant(CS1, grant(1, 0, CS1, CS2));
+    time.pass(20);
+    Frame first = append(1, "one;");
+    stream(CS1).send(first);
+    assertThat(answerTo(first)).isInstanceOf(FrameAnswer.Applied.class);
+    Heartbeat.CopyCommand order = copyOrder(1, CS1, CS3, Optional.empty());
+
+    master.order(
+        CS3,
+        new Heartbeat.CopyCommand(
+            order.spec(),
+            new Member(CS3, new DiskId("gone"), new ReplicaId(49)),
+            order.version(),
+            order.source(),
+            order.sourceAddress(),
+            order.seal()));
+    time.pass(2_000);
+    assertThat(server(CS3).copies()).isEmpty();
+
+    master.order(CS3, order);
+    awaitReport(Heartbeat.ReplicaState.LEARNER, new ReplicaId(50));
+  }
+
+  @Test
   void learnerPullsUntilItIsNearAndJoinsWithTheNextRecovery() {
     master.grant(CS1, grant(1, 0, CS1, CS2));
     time.pass(20);

@@ -188,7 +188,14 @@ final class SeedRole {
       return; // it is being reconciled anew
     }
     if (records.isEmpty() || records.get(0).serial() > target.sent + 1) {
-      fail(target, "needs a copy: the journal does not reach back so far");
+      targets.remove(target.member.server());
+      replica.emit(
+          new ReplicaAction.ReportFailedMember(
+              Heartbeat.FailedMember.needsCopy(
+                  replica.handle(),
+                  version,
+                  target.member.server(),
+                  "the journal does not reach back to serial " + (target.sent + 1))));
       return;
     }
     for (Mutation mutation : records) {

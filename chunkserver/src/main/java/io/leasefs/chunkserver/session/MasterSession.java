@@ -34,8 +34,8 @@ public final class MasterSession {
   /** The incarnation on the disk. */
   @FunctionalInterface
   public interface Incarnations {
-    /** One more; fsynced when it returns. Blocks on the disk. */
-    long raise() throws IOException;
+    /** So much more, at least one; fsynced when it returns. Blocks on the disk. */
+    long raise(long by) throws IOException;
   }
 
   private final ServerId self;
@@ -130,7 +130,7 @@ public final class MasterSession {
 
   private void carryOut(SessionAction action) {
     switch (action) {
-      case SessionAction.RaiseIncarnation raise -> raiseIncarnation();
+      case SessionAction.RaiseIncarnation raise -> raiseIncarnation(raise.by());
       case SessionAction.StoreTerm store -> storeTerm(store.term());
       case SessionAction.Register register -> register(register);
       case SessionAction.Joined joined -> joined(joined);
@@ -155,11 +155,11 @@ public final class MasterSession {
 
   // ---- disk ----------------------------------------------------------------------------------
 
-  private void raiseIncarnation() {
+  private void raiseIncarnation(long by) {
     diskExecutor.execute(
         () -> {
           try {
-            post(new SessionEvent.IncarnationRaised(incarnations.raise(), nonce()));
+            post(new SessionEvent.IncarnationRaised(incarnations.raise(by), nonce()));
           } catch (IOException e) {
             notStored(e);
           }

@@ -12,8 +12,8 @@ import java.util.List;
 
 /** What a session wants done, in this order. */
 public sealed interface SessionAction {
-  /** Raise the incarnation on the disk, fsynced; then tell, with a fresh nonce. */
-  record RaiseIncarnation() implements SessionAction {}
+  /** Raise the incarnation on the disk by so much, fsynced; then tell, with a fresh nonce. */
+  record RaiseIncarnation(long by) implements SessionAction {}
 
   /** Make this the highest term seen on disk, fsynced; then tell. */
   record StoreTerm(long term) implements SessionAction {}

@@ -41,6 +41,8 @@ public final class SessionCore {
   static final long REGISTRATION_TIMEOUT_NANOS = 2_000_000_000;
 
   /** The longest pause between two tries, with all masters silent. */
+  private static final long MOST_RAISED_BY = 1L << 20;
+
   static final long MAX_BACKOFF_NANOS = 1_000_000_000;
 
   private static final long MIN_BACKOFF_NANOS = 20_000_000;
@@ -91,6 +93,9 @@ public final class SessionCore {
   private Phase phase = Phase.NEW;
   private String clusterId;
   private long incarnation;
+
+  /** How much the next incarnation is above; doubled while masters know a higher one. */
+  private long raiseBy = 1;
 
   /** Of the registration under way; 0 where the raised incarnation is not on the disk. */
   private long nonce;
@@ -210,7 +215,7 @@ public final class SessionCore {
     registered = false;
     nonce = 0;
     session = new SessionId(0);
-    actions.add(new SessionAction.RaiseIncarnation());
+    actions.add(new SessionAction.RaiseIncarnation(raiseBy));
   }
 
   private void incarnationRaised(SessionEvent.IncarnationRaised raised, long now) {
@@ -274,6 +279,7 @@ public final class SessionCore {
     clusterId = response.clusterId();
     session = response.session();
     registered = true;
+    raiseBy = 1;
     failuresInARow = 0;
     HeldLeases known = leases;
     if (known == null) {
@@ -296,7 +302,9 @@ public final class SessionCore {
     } else if (failed.code() == ErrorCode.WRONG_CLUSTER) {
       wrongCluster(failed.why(), now);
     } else if (failed.code() == ErrorCode.UNKNOWN_SESSION) {
-      // It was registered, that answer was late, and its session has ended since: a new life.
+      // It was registered, that answer was late, and its session has ended since: a new life. Or
+      // the disk was replaced, and the masters know the old one's incarnations: soon it is above.
+      raiseBy = Math.min(2 * raiseBy, MOST_RAISED_BY);
       raiseIncarnation();
     } else {
       actions.add(

@@ -69,12 +69,13 @@ public final class ChunkInstall {
       throw new IllegalStateException(
           table.length() + " of " + snapshot.lengthBytes() + " bytes have arrived");
     }
-    over = true;
     data.force();
-    return store.installed(header, promised, snapshot, table, learner);
+    StoredChunk chunk = store.installed(header, promised, snapshot, table, learner);
+    over = true; // not before: what failed half way is still to be thrown away
+    return chunk;
   }
 
-  /** Throws away what has arrived; nothing happens after {@link #finish}. */
+  /** Throws away what has arrived; nothing happens after {@link #finish}, unless that failed. */
   public void abandon() throws IOException {
     if (!over) {
       over = true;

@@ -119,7 +119,7 @@ public final class ChunkStore {
    */
   public static ChunkStore open(Surroundings with) throws IOException {
     Optional<DiskState> found = DiskState.read(with.disk());
-    if (found.isEmpty() && !with.disk().list(ChunkNames.ROOT).isEmpty()) {
+    if (found.isEmpty() && hasChunks(with.disk())) {
       throw new IOException(
           "the disk has chunks but no file '" + DiskState.NAME + "': it is damaged");
     }
@@ -138,6 +138,16 @@ public final class ChunkStore {
         store.unreadable.size(),
         powerCut);
     return store;
+  }
+
+  /** Folders alone are what a first start has left that was cut off. */
+  private static boolean hasChunks(Disk disk) throws IOException {
+    for (String folder : disk.list(ChunkNames.ROOT)) {
+      if (!disk.list(ChunkNames.ROOT + "/" + folder).isEmpty()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static DiskId drawId(RandomSource random) {
@@ -261,9 +271,12 @@ public final class ChunkStore {
     return state.incarnation();
   }
 
-  /** One more, durable when it returns: before each new registration. */
-  public synchronized long raiseIncarnation() throws IOException {
-    write(new DiskState(state.id(), state.incarnation() + 1, state.boot(), false));
+  /** So much more, durable when it returns: before each new registration. */
+  public synchronized long raiseIncarnation(long by) throws IOException {
+    if (by < 1) {
+      throw new IllegalArgumentException("by: " + by);
+    }
+    write(new DiskState(state.id(), state.incarnation() + by, state.boot(), false));
     return state.incarnation();
   }
 
@@ -557,9 +570,14 @@ public final class ChunkStore {
   }
 
   void dropInstall(ChunkHandle handle) throws IOException {
-    deleteFiles(new ChunkNames(handle));
-    synchronized (this) {
-      installing.remove(handle);
+    try {
+      ChunkNames names = new ChunkNames(handle);
+      deleteFiles(names);
+      disk.delete(names.journal() + ChunkNames.NEW);
+    } finally {
+      synchronized (this) {
+        installing.remove(handle);
+      }
     }
   }
 

@@ -137,7 +137,7 @@ class SessionCoreTest {
   @Test
   void registersOnlyWithAnIncarnationThatIsOnTheDisk() {
     step(new SessionEvent.Start(HERE, List.of()));
-    assertThat(done).contains(new SessionAction.RaiseIncarnation());
+    assertThat(done).contains(new SessionAction.RaiseIncarnation(1));
     assertThat(all(SessionAction.Register.class)).isEmpty();
 
     step(new SessionEvent.IncarnationRaised(7, 99));
@@ -172,6 +172,26 @@ class SessionCoreTest {
 
     step(new SessionEvent.IncarnationRaised(8, 100));
     assertThat(last(SessionAction.Register.class).request().incarnation()).isEqualTo(8);
+  }
+
+  @Test
+  void countOfAReplacedDiskSoonIsAboveTheOldOnesWhicheverThatWas() {
+    step(new SessionEvent.Start(HERE, List.of()));
+    long incarnation = 1;
+    long tries = 0;
+    while (incarnation <= 1_000) {
+      step(new SessionEvent.IncarnationRaised(incarnation, 99));
+      step(
+          new SessionEvent.RegistrationFailed(
+              last(SessionAction.Register.class).attempt(),
+              ErrorCode.UNKNOWN_SESSION,
+              Optional.empty(),
+              "its disk is another one, and incarnation not above the logged 1000"));
+      incarnation += last(SessionAction.RaiseIncarnation.class).by();
+      tries++;
+    }
+    assertThat(tries).isLessThan(12);
+    assertThat(incarnation).isLessThan(2_100);
   }
 
   @Test

@@ -67,11 +67,31 @@ class ChunkStoreTest {
     DiskId id = store.diskId();
     assertThat(id.text()).hasSize(32);
     assertThat(store.incarnation()).isEqualTo(1);
-    assertThat(store.raiseIncarnation()).isEqualTo(2);
+    assertThat(store.raiseIncarnation(1)).isEqualTo(2);
     fixture.cutPower();
     ChunkStore again = fixture.open();
     assertThat(again.diskId()).isEqualTo(id);
     assertThat(again.incarnation()).isEqualTo(3);
+  }
+
+  @Test
+  void aFirstStartThatWasCutOffIsBegunAgain() throws IOException {
+    fixture.disk.dieAfter(262); // the folders are there, the file 'disk' is not
+    assertThatThrownBy(() -> fixture.open()).isInstanceOf(IOException.class);
+    fixture.disk.killProcess();
+    assertThat(fixture.disk.exists("chunks/ff")).isTrue();
+    assertThat(fixture.disk.exists("disk")).isFalse();
+    assertThat(fixture.open().incarnation()).isEqualTo(1);
+  }
+
+  @Test
+  void chunksWithoutTheDisksOwnFileAreDamage() throws IOException {
+    var _ = fill(create(fixture.open(), 0x51c), 1000);
+    fixture.disk.killProcess();
+    fixture.disk.delete("disk");
+    assertThatThrownBy(() -> fixture.open())
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining("damaged");
   }
 
   @Test
@@ -179,6 +199,27 @@ class ChunkStoreTest {
     assertThat(copy.image().snapshot()).isEqualTo(model.snapshotAt(model.committed));
     assertThat(other.disk.bytes("chunks/1c/51c.data")).isEqualTo(model.contentAt(model.committed));
     assertThat(copy.badBlocks(0, 100)).isEmpty();
+  }
+
+  @Test
+  void aCopyThatFailedAtItsEndCanBeBegunAgain() throws IOException {
+    ChunkStore store = fixture.open();
+    ByteBuffer bytes = ByteBuffer.wrap(new byte[] {1, 2, 3});
+    ChunkModel model = new ChunkModel(random);
+    model.add(MutationKind.APPEND, 0, bytes.array());
+    for (String failing : List.of(".data", ".journal.new")) {
+      ChunkInstall install =
+          store.install(spec(0x51c, Durability.REPLICATED), new ReplicaId(0x600));
+      install.write(0, Checksums.of(bytes, 1 << 16), bytes);
+      fixture.disk.failForces(failing, 1);
+      assertThatThrownBy(() -> install.finish(4, model.snapshotAt(1), true))
+          .isInstanceOf(IOException.class);
+      install.abandon();
+      assertThat(fixture.disk.names()).containsExactly("disk");
+    }
+    ChunkInstall again = store.install(spec(0x51c, Durability.REPLICATED), new ReplicaId(0x601));
+    again.write(0, Checksums.of(bytes, 1 << 16), bytes);
+    assertThat(again.finish(4, model.snapshotAt(1), true).image().learner()).isTrue();
   }
 
   @Test

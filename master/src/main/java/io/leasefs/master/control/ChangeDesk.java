@@ -283,7 +283,7 @@ final class ChangeDesk {
   }
 
   /** A change that cannot go on until servers return takes nobody's place. */
-  private boolean waitsForReplicas(ChunkEntry entry) {
+  boolean waitsForReplicas(ChunkEntry entry) {
     Waiting on = waiting.get(entry.handle());
     return on != null && on.untilNanos() == Long.MAX_VALUE;
   }
@@ -323,6 +323,10 @@ final class ChangeDesk {
   /** A chain is broken, as one of its members sees it. */
   void memberFailed(ServerId reporter, FailedMember failed) {
     ChunkEntry entry = entry(failed.chunk());
+    if (entry != null && failed.needsCopy()) {
+      outrun(reporter, failed, entry);
+      return;
+    }
     if (entry == null
         || entry.active().version() != failed.version()
         || entry.seal().isPresent()
@@ -352,6 +356,27 @@ final class ChangeDesk {
     }
     blame.members.add(failed.member());
     replaceFailed(entry, blame.members);
+  }
+
+  /** The seed of the pending version cannot bring this one up. */
+  private void outrun(ServerId reporter, FailedMember failed, ChunkEntry entry) {
+    Reconfiguration change = moving.get(failed.chunk());
+    boolean bySeed =
+        entry
+            .pending()
+            .filter(pending -> pending.version() == failed.version())
+            .flatMap(ChunkEntry.Pending::seed)
+            .filter(seed -> seed.server().equals(reporter))
+            .isPresent();
+    if (change == null || !bySeed) {
+      return;
+    }
+    entry
+        .active()
+        .memberAt(failed.member())
+        .or(() -> entry.learnerAt(failed.member()).map(ChunkEntry.Learner::member))
+        .ifPresent(target -> change.outrun(target, reporter));
+    step(entry);
   }
 
   /**
@@ -527,6 +552,18 @@ final class ChangeDesk {
     }
   }
 
+  /** A copy that had no room on its disk, and so counted as damaged, goes on. */
+  void mended(ServerId server, ReplicaReport report) {
+    Reconfiguration change = moving.get(report.spec().handle());
+    ChunkEntry entry = entry(report.spec().handle());
+    if (change != null
+        && entry != null
+        && (report.state() == ReplicaState.OPEN || report.state() == ReplicaState.SEALED)
+        && change.mended(server, report.replica())) {
+      step(entry);
+    }
+  }
+
   /** What a server told of a seal while another entry was under way is looked at again. */
   private void adoptReportedSeal(ChunkEntry entry) {
     if (entry.seal().isEmpty() && !proposed.contains(entry.handle()) && !isPaused(entry.handle())) {
@@ -668,7 +705,11 @@ final class ChangeDesk {
     long version = entry.pending().get().version();
     if (change == null || change.version() != version) {
       Set<ServerId> blamed = change == null ? Set.of() : change.blamed();
-      moving.put(chunk, new Reconfiguration(version, blamed, soft.clock.nanos()));
+      Reconfiguration next = new Reconfiguration(version, blamed, soft.clock.nanos());
+      if (change != null) {
+        next.inherit(change);
+      }
+      moving.put(chunk, next);
       waiting.remove(chunk);
       soft.event(
           EventKind.CHANGE_BEGUN,
@@ -995,6 +1036,12 @@ final class ChangeDesk {
   boolean lacks(ChunkHandle chunk, Member member) {
     Reconfiguration change = moving.get(chunk);
     return change != null && change.lacks(member, soft);
+  }
+
+  /** True where a learner has fallen so far behind that it has to be made anew. */
+  boolean isOutrun(ChunkHandle chunk, Member learner) {
+    Reconfiguration change = moving.get(chunk);
+    return change != null && change.isOutrun(learner);
   }
 
   boolean isProposed(ChunkHandle chunk) {

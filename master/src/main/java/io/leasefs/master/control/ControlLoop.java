@@ -430,7 +430,10 @@ public final class ControlLoop {
                 new LeaseFsException(
                     rejected.code(),
                     rejected.message(),
-                    "an old copy of its data folder is in use: start it with the newest one"));
+                    rejected.code() == ErrorCode.BUSY
+                        ? "it is tried again; stop the other process where there is one"
+                        : "an old copy of its data folder is in use: start it with the newest"
+                            + " one, or with an empty one"));
             return;
           }
           SessionId session = ((Registered) committed.result().valueOrThrow()).session();

@@ -253,6 +253,7 @@ final class HeartbeatDesk {
       changes.memberFailed(id, failed);
     }
     for (ReplicaReport report : request.replicas()) {
+      changes.mended(id, report);
       changes.reported(id, report);
     }
   }

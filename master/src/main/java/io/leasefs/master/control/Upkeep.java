@@ -90,7 +90,8 @@ final class Upkeep {
   /** Since when a member has not reported a copy that it must have, as this leader saw it. */
   private final Map<Missing, Long> missingSince = new HashMap<>();
 
-  private record Missing(ChunkHandle chunk, ReplicaId replica) {}
+  /** The members of a birth have one replica id together: only with the server it names a copy. */
+  private record Missing(ChunkHandle chunk, Member member) {}
 
   private record JoinTry(long nextNanos, long pauseNanos) {}
 
@@ -260,7 +261,7 @@ final class Upkeep {
         && mayTryToJoin(chunk)) {
       changes.want(chunk, ChangeReason.MEMBER_JOINS, false, false, Set.of());
     }
-    Member source = source(entry, server);
+    Member source = source(entry, Optional.of(server));
     if (source == null || !soft.incarnation(server).equals(Optional.of(learner.incarnation()))) {
       return null;
     }
@@ -303,10 +304,10 @@ final class Upkeep {
   }
 
   /** From whom to copy: a primary first, of a sealed chunk any good member. */
-  private @Nullable Member source(ChunkEntry entry, ServerId without) {
+  private @Nullable Member source(ChunkEntry entry, Optional<ServerId> without) {
     Member best = null;
     for (Member member : entry.active().members()) {
-      if (member.server().equals(without)
+      if (without.equals(Optional.of(member.server()))
           || soft.suspect(member.server())
           || isBad(health(entry, member, 0))) {
         continue;
@@ -381,7 +382,8 @@ final class Upkeep {
       boolean going =
           soft.incarnation(learner.member().server()).equals(Optional.of(learner.incarnation()))
               && now - copyingSince.getOrDefault(entry.handle(), now) < COPY_NANOS
-              && !disksFailed(learner.member().server());
+              && !disksFailed(learner.member().server())
+              && !changes.isOutrun(entry.handle(), learner.member());
       learners.add(new Copy(learner.member(), going ? Health.GOOD : Health.LOST));
     }
     int goal = file.replication();
@@ -418,8 +420,8 @@ final class Upkeep {
           ? Health.DAMAGED
           : Health.GOOD;
     }
-    missingSince.remove(new Missing(entry.handle(), member.replica()));
-    if (report.get().state() == ReplicaState.DAMAGED) {
+    missingSince.remove(new Missing(entry.handle(), member));
+    if (report.get().state() == ReplicaState.DAMAGED || changes.isOutrun(entry.handle(), member)) {
       return Health.DAMAGED;
     }
     return soft.draining(server) ? Health.DRAINING : Health.GOOD;
@@ -430,7 +432,7 @@ final class Upkeep {
     if (now == 0) {
       return true; // nobody copies from there
     }
-    Missing missing = new Missing(entry.handle(), member.replica());
+    Missing missing = new Missing(entry.handle(), member);
     long since = missingSince.computeIfAbsent(missing, one -> now);
     return now - since > soft.settings.terms().ttlNanos();
   }
@@ -484,7 +486,11 @@ final class Upkeep {
               1,
               entry.spec().capacityBytes(),
               soft.random.nextLong());
-      if (chosen.isEmpty() || !ordering.add(add.chunk())) {
+      if (chosen.isEmpty()) {
+        makeRoom(entry, add.without());
+        continue;
+      }
+      if (!ordering.add(add.chunk())) {
         continue;
       }
       underWay++;
@@ -503,6 +509,30 @@ final class Upkeep {
               learners(ordered);
             }
           });
+    }
+  }
+
+  /**
+   * Nobody can take a copy: if a change waits for one, an old copy that is in the way goes, one at
+   * a time. It can never seed, for it is outside the active configuration; and while it lies there,
+   * the change might wait for ever.
+   */
+  private void makeRoom(ChunkEntry entry, Set<ServerId> without) {
+    if (entry.pending().isEmpty()
+        || !changes.waitsForReplicas(entry)
+        || source(entry, Optional.empty()) == null) {
+      return;
+    }
+    for (Map.Entry<ServerId, ReplicaReport> one : soft.replicas.of(entry.handle()).entrySet()) {
+      ServerId server = one.getKey();
+      ReplicaReport report = one.getValue();
+      if (!without.contains(server)
+          && !soft.suspect(server)
+          && !soft.draining(server)
+          && isOutside(entry, server, report)) {
+        delete(server, report);
+        return;
+      }
     }
   }
 
@@ -551,24 +581,33 @@ final class Upkeep {
       // above the log's end: the masters were restored from a backup; that is never deleted
       forgotten = chunk.value() <= soft.read(view -> view.lastApplied());
     } else {
-      boolean counted =
-          isMember(entry, server, report.replica())
-              || entry.learner(server, report.replica()).isPresent();
       forgotten =
-          !counted
+          isOutside(entry, server, report)
               && entry.pending().isEmpty()
-              && report.accepted() <= entry.active().version()
-              && report.promised() <= entry.lastVersion()
               && good(entry) >= leastGoodToDelete(entry, report);
     }
     if (forgotten) {
-      soft.outbox.put(
-          server,
-          Outbox.Slot.DELETE,
-          new DeleteCommand(
-              chunk, report.replica(), Math.max(report.accepted(), report.promised())),
-          1);
+      delete(server, report);
     }
+  }
+
+  /** True for a copy of before: neither the log nor a change counts on it. */
+  private static boolean isOutside(ChunkEntry entry, ServerId server, ReplicaReport report) {
+    return !isMember(entry, server, report.replica())
+        && entry.learner(server, report.replica()).isEmpty()
+        && report.accepted() <= entry.active().version()
+        && report.promised() <= entry.lastVersion();
+  }
+
+  private void delete(ServerId server, ReplicaReport report) {
+    soft.outbox.put(
+        server,
+        Outbox.Slot.DELETE,
+        new DeleteCommand(
+            report.spec().handle(),
+            report.replica(),
+            Math.max(report.accepted(), report.promised())),
+        1);
   }
 
   private static boolean isMember(ChunkEntry entry, ServerId server, ReplicaId replica) {

@@ -132,6 +132,10 @@ public final class Reconfiguration {
   private final Map<ServerId, Answered> answers = new TreeMap<>();
   private final Map<ServerId, Started> starts = new TreeMap<>();
   private final Set<ServerId> blamed = new TreeSet<>();
+
+  /** Replicas that lack what their seed has not got any more, and that seed. */
+  private final Map<Member, ServerId> outrun = new LinkedHashMap<>();
+
   private @Nullable Long usableSince;
   private @Nullable Long enoughSince;
   private @Nullable Long recoveringSince;
@@ -148,6 +152,25 @@ public final class Reconfiguration {
 
   public long version() {
     return version;
+  }
+
+  /** What the version before found out about journals that do not reach back holds on. */
+  public void inherit(Reconfiguration before) {
+    outrun.putAll(before.outrun);
+  }
+
+  /** The seed cannot bring this one up: it needs a whole copy, and is no target of that seed. */
+  public void outrun(Member target, ServerId seed) {
+    outrun.put(target, seed);
+  }
+
+  /** True where a seed could not bring this one up. */
+  public boolean isOutrun(Member target) {
+    return outrun.containsKey(target);
+  }
+
+  private boolean canFollow(Member target, ServerId seed) {
+    return !seed.equals(outrun.get(target));
   }
 
   /** When this leader took the change up. */
@@ -172,6 +195,22 @@ public final class Reconfiguration {
     }
     answers.put(server, new Answered(server, answer, incarnation));
     return true;
+  }
+
+  /**
+   * A replica that had answered that it is damaged says that it is not any more: its disk had no
+   * room, and has. What it answered is void, and it is asked again; false where it had not.
+   */
+  public boolean mended(ServerId server, ReplicaId replica) {
+    Answered answered = answers.get(server);
+    boolean news =
+        answered != null
+            && answered.answer.replica().equals(replica)
+            && answered.answer.certainty() == Certainty.DAMAGED;
+    if (news) {
+      answers.remove(server);
+    }
+    return news;
   }
 
   /** A replica has the version start on disk; false where it is of another version. */
@@ -239,8 +278,16 @@ public final class Reconfiguration {
     if (usableSince == null) {
       usableSince = now;
     }
+    Answered best = usable.get(0);
+    for (Answered candidate : usable) {
+      boolean worse = !useUncertain && isWorse(candidate, best);
+      boolean better = !useUncertain && isWorse(best, candidate);
+      if (better || (!worse && isAhead(candidate.answer, best.answer))) {
+        best = candidate;
+      }
+    }
     awaited.addAll(awaitedLearners(chunk, servers, settings));
-    List<Participant> able = ableToJoin(chunk, servers, settings);
+    List<Participant> able = ableToJoin(chunk, servers, settings, best.server);
     if (able.size() < settings.minReplicas()) {
       return waiting(
           commands,
@@ -258,14 +305,6 @@ public final class Reconfiguration {
       return waiting(
           commands,
           new Waiting("answers to the seal of version " + version, first(awaited), until));
-    }
-    Answered best = usable.get(0);
-    for (Answered candidate : usable) {
-      boolean worse = !useUncertain && isWorse(candidate, best);
-      boolean better = !useUncertain && isWorse(best, candidate);
-      if (better || (!worse && isAhead(candidate.answer, best.answer))) {
-        best = candidate;
-      }
     }
     return proposal(
         commands,
@@ -332,7 +371,7 @@ public final class Reconfiguration {
       return proposal(Map.of(), again(chunk, pending));
     }
     Map<ServerId, Command> commands = sealCommands(chunk, servers);
-    List<Participant> able = ableToJoin(chunk, servers, settings);
+    List<Participant> able = ableToJoin(chunk, servers, settings, seed.server());
     boolean seedSealed =
         able.stream().anyMatch(participant -> participant.member().server().equals(seed.server()));
     List<ServerId> awaited = new ArrayList<>();
@@ -364,11 +403,13 @@ public final class Reconfiguration {
   }
 
   /** Members and learners that have promised this version and can take the seed's history. */
-  private List<Participant> ableToJoin(ChunkEntry chunk, Servers servers, Settings settings) {
+  private List<Participant> ableToJoin(
+      ChunkEntry chunk, Servers servers, Settings settings, ServerId seed) {
     List<Participant> able = new ArrayList<>();
     for (Member member : chunk.active().members()) {
       Answered answered = answerIn(member, servers);
       if (answered != null
+          && canFollow(member, seed)
           && (answered.answer.certainty() == Certainty.CERTAIN
               || answered.answer.certainty() == Certainty.UNCERTAIN)) {
         able.add(new Participant(member, answered.incarnation));
@@ -377,6 +418,7 @@ public final class Reconfiguration {
     for (Learner learner : chunk.learners()) {
       Answered answered = answerIn(learner.member(), servers);
       if (answered != null
+          && canFollow(learner.member(), seed)
           && settings.caughtUp().contains(learner.member().replica())
           && answered.answer.certainty() != Certainty.DAMAGED
           && answered.answer.certainty() != Certainty.UNKNOWN_CHUNK) {
@@ -448,7 +490,9 @@ public final class Reconfiguration {
       if (same && hasStarted(participant)) {
         started.add(participant);
         possible++;
-      } else if (same && !servers.suspect(server)) {
+      } else if (same
+          && !servers.suspect(server)
+          && canFollow(participant.member(), seed.server())) {
         awaited.add(server);
         possible++;
       }
@@ -668,8 +712,14 @@ public final class Reconfiguration {
     };
   }
 
-  /** True where this member has answered, in its present incarnation, that it has no good copy. */
+  /**
+   * True where this member needs a whole copy: it has answered, in its present incarnation, that it
+   * has no good one, or lacks what its seed has not got any more.
+   */
   public boolean lacks(Member member, Servers servers) {
+    if (isOutrun(member)) {
+      return true;
+    }
     Answered answered = answerIn(member, servers);
     return answered != null
         && switch (answered.answer.certainty()) {

@@ -17,6 +17,8 @@ import io.leasefs.master.log.OperationResult.Done;
 import io.leasefs.master.log.OperationResult.Registered;
 import io.leasefs.master.log.OperationResult.Rejected;
 import io.leasefs.master.log.OperationResult.Value;
+import java.util.Collections;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 
@@ -54,6 +56,9 @@ final class SessionChanges {
 
   Value register(RegisterServer operation, long ordinal) {
     ServerEntry old = sessions.server(operation.server());
+    if (old != null && isReplaced(old.disks(), operation.disks())) {
+      checkReplacement(operation, old);
+    }
     if (old != null && operation.incarnation() < old.incarnation()) {
       throw new LeaseFsException(
           ErrorCode.INVALID_ARGUMENT,
@@ -109,6 +114,36 @@ final class SessionChanges {
             old != null && old.draining(),
             operation.wallMillis()));
     return new Registered(session);
+  }
+
+  private static boolean isReplaced(List<DiskId> before, List<DiskId> now) {
+    return !before.isEmpty() && !now.isEmpty() && Collections.disjoint(before, now);
+  }
+
+  /**
+   * A server whose disk was replaced counts its incarnations from the start again. That is no old
+   * image, for nothing is on it; but no proof either that the process with the old disk is dead:
+   * two folders can be in use at once. So it waits for the end of that session, and then raises its
+   * own count until it is above.
+   */
+  private static void checkReplacement(RegisterServer operation, ServerEntry old) {
+    if (old.session().isPresent()) {
+      throw new LeaseFsException(
+          ErrorCode.BUSY,
+          operation.server()
+              + ": a process with another disk, "
+              + old.disks()
+              + ", is registered under this name, and its session has not ended");
+    }
+    if (operation.incarnation() <= old.incarnation()) {
+      throw new LeaseFsException(
+          ErrorCode.UNKNOWN_SESSION,
+          operation.server()
+              + ": its disk is another one, and incarnation "
+              + operation.incarnation()
+              + " not above the logged "
+              + old.incarnation());
+    }
   }
 
   private void checkDisks(RegisterServer operation) {

@@ -512,6 +512,22 @@ class ControlLoopTest {
   }
 
   @Test
+  void sealedCopyThatIsGoneIsMadeAnewThoughTheOthersOfItsBirthAreThere() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = closed(world, "/f");
+    FakeServer emptied = secondary(world, chunk);
+    emptied.copies.remove(chunk); // all three have one replica id
+    emptied.kill();
+    emptied.start();
+
+    world.pass(60 * SECOND);
+
+    assertThat(emptied.copy(chunk).state).isEqualTo(Heartbeat.ReplicaState.SEALED);
+    assertThat(world.chunk(chunk).active().members()).hasSize(3);
+    assertThat(world.chunk(chunk).learners()).isEmpty();
+  }
+
+  @Test
   void sealedCopyThatIsReportedAMomentLaterIsNotReplaced() {
     World world = World.with("cs1", "cs2", "cs3", "cs4");
     ChunkHandle chunk = closed(world, "/f");

@@ -119,6 +119,50 @@ class ReconfigurationTest {
   }
 
   @Test
+  void memberWhoseDiskHasRoomAgainIsAskedAgain() {
+    servers.suspects.add(id("p"));
+    sealed("x", 4, 10);
+    sealed("y", 3, 9, Certainty.DAMAGED, 0);
+    Plan plan = plan(begun(ChangeReason.PRIMARY_LOST), 0);
+    assertThat(plan.commands()).doesNotContainKey(id("y"));
+    assertThat(plan.proposal()).isEmpty();
+
+    assertThat(change.mended(id("x"), X.replica())).isFalse();
+    assertThat(change.mended(id("y"), Y.replica())).isTrue();
+    assertThat(plan(begun(ChangeReason.PRIMARY_LOST), 0).commands()).containsKey(id("y"));
+
+    sealed("y", 3, 9);
+    assertThat(recover(plan(begun(ChangeReason.PRIMARY_LOST), 0)).seed().server())
+        .isEqualTo(id("x"));
+  }
+
+  @Test
+  void targetThatTheSeedsJournalDoesNotReachNeedsACopyAndIsNoTargetOfThatSeedAgain() {
+    sealed("x", 4, 10);
+    sealed("y", 4, 5);
+    change.outrun(Y, id("x"));
+    assertThat(plan(recovering(ChangeReason.PRIMARY_LOST, "x", "y"), 0).proposal().orElseThrow())
+        .isInstanceOf(BeginChange.class);
+    assertThat(change.lacks(Y, servers)).isTrue();
+
+    Reconfiguration before = change;
+    change = new Reconfiguration(5, Set.of(), 0);
+    change.inherit(before);
+    sealed("x", 4, 10);
+    sealed("y", 4, 5);
+    Plan alone = plan(begun(ChangeReason.PRIMARY_LOST), 10 * PATIENCE);
+    assertThat(alone.proposal()).isEmpty();
+    assertThat(alone.waiting().orElseThrow().what()).contains("a copy is being made");
+
+    sealed("p", 4, 9);
+    RecoverChange recover = recover(plan(begun(ChangeReason.PRIMARY_LOST), 10 * PATIENCE));
+    assertThat(recover.seed().server()).isEqualTo(id("x"));
+    assertThat(recover.targets())
+        .extracting(target -> target.member().server())
+        .containsExactly(id("p"));
+  }
+
+  @Test
   @Tag("F51")
   void damageAndAnUnknownChunkNeverCountAsEmpty() {
     servers.suspects.add(id("p"));

@@ -250,6 +250,21 @@ class MetadataStateTest {
   }
 
   @Test
+  void serverWithAReplacedDiskComesBackAfterItsSessionsEndWithAHigherIncarnation() {
+    register(A, 5, 50);
+    SessionId session = session(A);
+    refused(ErrorCode.BUSY, registration(A, "new-disk", 1, 60));
+    refused(ErrorCode.BUSY, registration(A, "new-disk", 9, 61)); // no proof of death
+    assertThat(session(A)).isEqualTo(session);
+
+    done(new Operation.EndSessions(TERM, List.of(session), 0));
+    refused(ErrorCode.UNKNOWN_SESSION, registration(A, "new-disk", 5, 62));
+    done(registration(A, "new-disk", 6, 63));
+    assertThat(state.server(A).orElseThrow().disks()).containsExactly(new DiskId("new-disk"));
+    refused(ErrorCode.BUSY, registration(A, "a-disk", 7, 64));
+  }
+
+  @Test
   void aDiskOfAnotherServerIsRefused() {
     refused(ErrorCode.INVALID_ARGUMENT, registration(new ServerId("e"), "a-disk", 1, 1));
   }
