@@ -135,13 +135,13 @@ final class Chaos {
       case KILL_CHUNKSERVER -> {
         ChunkNode node = anyChunkNode();
         world.kill(node.host());
-        undo(() -> restart(node));
+        undo(() -> world.restart(node));
       }
       case POWER_CUT -> {
         // The first ones by name: how many may ever lose power is limited.
         ChunkNode node = world.chunkNodes().get(loop.random().nextInt(swarm.powerCuts()));
         world.cutPower(node);
-        undo(() -> restart(node));
+        undo(() -> world.restart(node));
       }
       case POWER_OUT ->
           world
@@ -149,12 +149,12 @@ final class Chaos {
               .forEach(
                   node -> {
                     world.cutPower(node);
-                    undo(() -> restart(node));
+                    undo(() -> world.restart(node));
                   });
       case DIE_AT_DISK -> {
         ChunkNode node = anyChunkNode();
         world.dieAtDisk(node, 60);
-        undo(() -> restart(node));
+        undo(() -> world.restart(node));
       }
       case KILL_MASTER -> {
         Host host = world.anyMaster();
@@ -214,6 +214,22 @@ final class Chaos {
         world.drain(node, false);
         undo(() -> undrain(node));
       }
+      case FSYNC_ERROR -> world.failForces(world.unlucky());
+      case DISK_FULL -> {
+        ChunkNode node = anyChunkNode();
+        world.fillDisk(node);
+        undo(() -> world.emptyDisk(node));
+      }
+      case BIT_FLIP -> world.flipBit(swarm.losesAcknowledged() ? world.unlucky() : anyChunkNode());
+      case LOST_WRITE -> world.loseWrites(world.unlucky());
+      case WIPE -> {
+        world.wipe(world.unlucky());
+        undo(() -> world.restart(world.unlucky()));
+      }
+      case ROLL_BACK -> {
+        world.rollBack(world.unlucky());
+        undo(() -> world.restart(world.unlucky()));
+      }
     }
   }
 
@@ -222,12 +238,6 @@ final class Chaos {
     if (world.isDraining(node)) {
       world.drain(node, true);
       loop.post(200 * MILLI, "undrain", () -> undrain(node));
-    }
-  }
-
-  private void restart(ChunkNode node) {
-    if (node.host().life() == null) {
-      world.startChunkServer(node);
     }
   }
 

@@ -14,6 +14,7 @@ import io.leasefs.common.model.LeaseGrant;
 import io.leasefs.common.model.Member;
 import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.ServerId;
+import java.io.IOException;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
@@ -146,9 +147,16 @@ final class Checks implements Watch {
     return earlyHandOverNanos;
   }
 
-  /** The machine has lost power, and its files are not synced. */
+  /** The server may lack from now on what it has acknowledged. */
   void forgets(ServerId id) {
     forgetful.add(id);
+  }
+
+  /** The server's disk is another one, or an old one: it knows nothing of what it has told. */
+  void lostDisk(ServerId id) {
+    forgets(id);
+    promises.keySet().removeIf(copy -> copy.server().equals(id));
+    terms.remove(id);
   }
 
   void started(ServerId id, ChunkServer server, Host host) {
@@ -376,6 +384,9 @@ final class Checks implements Watch {
                   + answer.lastSerial()
                   + " "
                   + answer.certainty());
+      if (answer.certainty() == Heartbeat.Certainty.DAMAGED) {
+        continue; // promised or not: nobody counts on it
+      }
       told(
           new CopyName(request.server(), answer.chunk(), answer.replica()),
           answer.promised(),
@@ -537,6 +548,21 @@ final class Checks implements Watch {
         return "chunk " + chunk + ": " + by + " has " + first + ", " + member + " has " + snapshot;
       } else if (content != checksum) {
         return "chunk " + chunk + ": content differs between " + by + " and " + member;
+      }
+    }
+    return null;
+  }
+
+  /** A member whose content does not match its own checksums; empty where all do. */
+  @Nullable String damage(ChunkHandle chunk, List<Member> members) {
+    for (Member member : members) {
+      ChunkServer.Copy copy = copy(member, chunk);
+      try {
+        if (copy != null && !copy.stored().badBlocks(0, Long.MAX_VALUE).isEmpty()) {
+          return "chunk " + chunk + " is damaged at " + member + " and nobody has noticed";
+        }
+      } catch (IOException e) {
+        return "chunk " + chunk + " cannot be read at " + member + ": " + e.getMessage();
       }
     }
     return null;

@@ -26,6 +26,8 @@ import io.leasefs.master.state.ServerEntry;
 import io.leasefs.server.disk.simulated.SimulatedDisk;
 import io.leasefs.server.events.EventLog;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -48,6 +50,13 @@ final class SimulatedWorld {
   static final String CORE = "core";
 
   private static final long DISK_BYTES = 4L << 30;
+  private static final String ALL_FILES = "";
+  private static final String CHUNKS = "chunks/";
+  private static final String DISK_FILE = "disk";
+  private static final String CONTENT = ".data";
+  private static final long RESTART_NANOS = 300_000_000;
+  private static final long SCRUB_BYTES_PER_SECOND = 64L << 20;
+  private static final long SCRUB_ROUND_NANOS = 1_000_000_000;
   private static final long MAX_DRIFT_PPM = 9_000;
   private static final long WILD_DRIFT_PPM = 300_000;
 
@@ -73,6 +82,18 @@ final class SimulatedWorld {
     /** Disk operations until the process dies; negative: it does not. */
     private long dieIn = -1;
 
+    /** An error of the disk may come at any time, also while the server starts. */
+    private boolean troubled;
+
+    private SimulatedDisk.@Nullable Image image;
+    private long imageIncarnation;
+
+    /** The disk is an old image, and no server has been started on it yet. */
+    private boolean restored;
+
+    /** Masters refuse what is on the disk: an operator puts another one in. */
+    private boolean refused;
+
     private ChunkNode(ServerId id, Host host, SimulatedDisk disk) {
       this.id = id;
       this.host = host;
@@ -91,9 +112,14 @@ final class SimulatedWorld {
       return disk;
     }
 
-    /** It does not die of itself any more. */
+    /** It does not die of itself any more, and its disk works. */
     void spare() {
       dieIn = -1;
+      troubled = false;
+      disk.failForces(ALL_FILES, 0);
+      disk.failForces(CHUNKS, 0);
+      disk.loseWrites(CONTENT, 0);
+      disk.setTotalBytes(DISK_BYTES);
     }
   }
 
@@ -103,6 +129,10 @@ final class SimulatedWorld {
   private final Checks checks;
   private final LeaseTerms terms;
   private final Map<String, ChunkNode> chunkNodes = new TreeMap<>();
+
+  /** Files of which a bit was flipped, and where. */
+  private final Map<String, ChunkNode> rotten = new TreeMap<>();
+
   private final Map<String, Host> clientHosts = new TreeMap<>();
   private final Map<String, MasterNode> masterNodes = new TreeMap<>();
 
@@ -356,6 +386,7 @@ final class SimulatedWorld {
   void startChunkServer(ChunkNode node) {
     Life life = node.host.begin(node);
     node.dieIn = -1;
+    lookAtOldDisk(node);
     String boot = "boot-" + node.id + "-" + node.boot;
     Executor diskPool = life.diskPool();
     ServerAddress address = new ServerAddress(node.id.name(), 9810);
@@ -376,7 +407,7 @@ final class SimulatedWorld {
                   4));
       ChunkServer server =
           new ChunkServer(
-              ChunkServerConfig.of(node.id, "rack-" + node.id, boot, masters()),
+              config(node, boot),
               new ChunkServer.Edges(
                   life,
                   life,
@@ -395,8 +426,26 @@ final class SimulatedWorld {
       checks.started(node.id, server, node.host);
       server.start(Endpoints.of(address));
     } catch (IOException e) {
-      loop.violated("START", node.id + " does not start: " + e);
+      if (!node.troubled) {
+        loop.violated("START", node.id + " does not start: " + e);
+        return;
+      }
+      loop.note("NO START of " + node.id + ": " + e.getMessage());
+      kill(node.host);
+      loop.post(RESTART_NANOS, "starts again", () -> restart(node));
     }
+  }
+
+  /** Starts a server that does not run. */
+  void restart(ChunkNode node) {
+    if (node.host.life() == null) {
+      startChunkServer(node);
+    }
+  }
+
+  private ChunkServerConfig config(ChunkNode node, String boot) {
+    ChunkServerConfig usual = ChunkServerConfig.of(node.id, "rack-" + node.id, boot, masters());
+    return swarm.scrubs() ? usual.withScrubbing(SCRUB_BYTES_PER_SECOND, SCRUB_ROUND_NANOS) : usual;
   }
 
   /** Renewals are too many to be told. */
@@ -429,6 +478,131 @@ final class SimulatedWorld {
   /** The process dies at one of its next disk operations, whatever it is doing. */
   void dieAtDisk(ChunkNode node, int within) {
     node.dieIn = loop.random().nextInt(within);
+  }
+
+  // ---- disks -------------------------------------------------------------------------------
+
+  /** The server of which all that it has acknowledged may be lost. */
+  ChunkNode unlucky() {
+    return chunkNodes.values().iterator().next();
+  }
+
+  /** The next forces fail, of all files or of those of chunks. */
+  void failForces(ChunkNode node) {
+    boolean all = loop.random().nextInt(3) == 0;
+    int count = 1 + loop.random().nextInt(3);
+    loop.note("FORCES FAIL at " + node.host + (all ? ", " : ", of chunks, ") + count);
+    node.troubled = true;
+    node.disk.failForces(all ? ALL_FILES : CHUNKS, count);
+    checks.forgets(node.id);
+  }
+
+  /** There is hardly any room on the disk, or none. */
+  void fillDisk(ChunkNode node) {
+    long used = node.disk.totalBytes() - node.disk.freeBytes();
+    long room = loop.random().nextBoolean() ? loop.random().nextInt(1 << 18) : 0;
+    loop.note("FULL is the disk of " + node.host + " but for " + room);
+    node.troubled = true;
+    node.disk.setTotalBytes(used + room);
+  }
+
+  /** There is room again. */
+  void emptyDisk(ChunkNode node) {
+    loop.note("ROOM on the disk of " + node.host);
+    node.disk.setTotalBytes(DISK_BYTES);
+  }
+
+  /** The next writes of content are lost. */
+  void loseWrites(ChunkNode node) {
+    int count = 1 + loop.random().nextInt(3);
+    loop.note("LOST WRITES at " + node.host + ", " + count);
+    node.disk.loseWrites(CONTENT, count);
+    checks.forgets(node.id);
+  }
+
+  /** One bit of a chunk changes; no chunk is ever hit at more than one server. */
+  void flipBit(ChunkNode node) {
+    List<String> names = new ArrayList<>();
+    for (String name : node.disk.names()) {
+      if (name.endsWith(CONTENT) && rotten.getOrDefault(name, node) == node) {
+        names.add(name);
+      }
+    }
+    if (names.isEmpty()) {
+      return;
+    }
+    String name = names.get(loop.random().nextInt(names.size()));
+    try {
+      int length = node.disk.bytes(name).length;
+      if (length > 0) {
+        int position = loop.random().nextInt(length);
+        loop.note("FLIP at " + node.host + " in " + name + " at " + position);
+        rotten.put(name, node);
+        node.disk.flipBit(name, position, loop.random().nextInt(8));
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** The machine comes back with an empty disk. */
+  void wipe(ChunkNode node) {
+    node.boot++;
+    end(node.host, false);
+    replaceDisk(node);
+    node.host.setPowered(false);
+  }
+
+  /** The machine comes back with an image of its disk that is older than its registration. */
+  void rollBack(ChunkNode node) {
+    long registered =
+        state().read(view -> view.server(node.id)).map(ServerEntry::incarnation).orElse(0L);
+    node.boot++;
+    end(node.host, false);
+    node.host.setPowered(false);
+    if (node.image == null || node.imageIncarnation >= registered || node.refused) {
+      node.disk.cutPower();
+      checks.forgets(node.id);
+      return;
+    }
+    loop.note("ROLL BACK of " + node.host + " to " + node.imageIncarnation + " of " + registered);
+    node.disk.restore(node.image);
+    node.restored = true;
+    checks.lostDisk(node.id);
+  }
+
+  private void replaceDisk(ChunkNode node) {
+    loop.note("EMPTY DISK in " + node.host);
+    node.disk.wipe();
+    node.restored = false;
+    node.refused = false;
+    node.image = null;
+    checks.lostDisk(node.id);
+  }
+
+  /** To be called before a server is started. */
+  private void lookAtOldDisk(ChunkNode node) {
+    if (node.refused) {
+      replaceDisk(node);
+    } else if (node.restored) {
+      node.restored = false;
+      node.refused = true;
+    } else if (swarm.faults().contains(Swarm.Fault.ROLL_BACK)
+        && node == unlucky()
+        && node.disk.exists(DISK_FILE)
+        && loop.random().nextBoolean()) {
+      node.image = node.disk.image();
+      node.imageIncarnation = incarnation(node.disk);
+    }
+  }
+
+  private static long incarnation(SimulatedDisk disk) {
+    try {
+      String text = new String(disk.bytes(DISK_FILE), StandardCharsets.UTF_8);
+      return Long.parseLong(text.split("incarnation ", 2)[1].split("\n", 2)[0]);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   // ---- life and death ----------------------------------------------------------------------
@@ -482,9 +656,10 @@ final class SimulatedWorld {
     }
     leadAgain();
     for (ChunkNode node : chunkNodes.values()) {
-      if (node.host.life() == null) {
-        startChunkServer(node);
+      if (node.refused) {
+        kill(node.host);
       }
+      restart(node);
     }
   }
 

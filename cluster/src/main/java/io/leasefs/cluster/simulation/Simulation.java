@@ -33,6 +33,9 @@ public final class Simulation {
   /** All invariants are checked every so many events; what an event changes is at each. */
   private static final int CHECK_EVERY = 500;
 
+  /** Splits a second source of chance off a seed. */
+  private static final long MORE = 0x6c65617365667332L;
+
   private final long seed;
   private final EventLoop loop;
   private final Swarm swarm;
@@ -53,7 +56,7 @@ public final class Simulation {
     this.mostFaults = mostFaults;
     this.loop = new EventLoop(seed, trace);
     loop.cutAfter(mostEvents);
-    this.swarm = Swarm.draw(loop.random());
+    this.swarm = Swarm.draw(loop.random(), new Chance(seed ^ MORE));
     this.masters = SimulatedGroup.size(seed);
     this.world = new SimulatedWorld(loop, swarm, masters);
     this.book = new RecordBook(loop);
@@ -287,6 +290,14 @@ public final class Simulation {
       String difference = world.checks().difference(entry.handle(), entry.active().members());
       if (difference != null) {
         return difference;
+      }
+    }
+    if (swarm.scrubs()) {
+      for (ChunkEntry entry : entries) {
+        String damage = world.checks().damage(entry.handle(), entry.active().members());
+        if (damage != null) {
+          return damage;
+        }
       }
     }
     return null;

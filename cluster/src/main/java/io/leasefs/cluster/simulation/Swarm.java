@@ -25,6 +25,7 @@ import java.util.Set;
  * @param writesOn writers go on in a new chunk while a primary is silent
  * @param clocksInBound clocks drift no more than the terms allow; else only writes are safe
  * @param powerCuts most chunkservers that ever lose power
+ * @param scrubs chunkservers look for damage all the time
  */
 record Swarm(
     int chunkServers,
@@ -43,7 +44,8 @@ record Swarm(
     int maxRecordBytes,
     boolean writesOn,
     boolean clocksInBound,
-    int powerCuts) {
+    int powerCuts,
+    boolean scrubs) {
   private static final long MILLI = 1_000_000;
   private static final long SECOND = 1_000 * MILLI;
 
@@ -74,13 +76,37 @@ record Swarm(
     /** A disk answers nothing for a while. */
     DISK_STALL,
     /** No harm: an operator has a chunkserver emptied, and thinks better of it later. */
-    DRAIN
+    DRAIN,
+    /** Forces of a disk fail. */
+    FSYNC_ERROR,
+    /** A disk has no room for a while. */
+    DISK_FULL,
+    /** One bit of a chunk's content rots. */
+    BIT_FLIP,
+    /** A disk tells of a write to a chunk's content that never came. */
+    LOST_WRITE,
+    /** A machine comes back with another, empty disk. */
+    WIPE,
+    /** A machine comes back with an old image of its disk; an operator then replaces that. */
+    ROLL_BACK
   }
 
-  static Swarm draw(Random random) {
+  /** Those that every seed may draw; the others come in a share of the seeds. */
+  private static final Set<Fault> EVERYWHERE = EnumSet.range(Fault.KILL_CHUNKSERVER, Fault.DRAIN);
+
+  /** After one of these a server lacks what it has acknowledged, whatever the files' policy. */
+  private static final Set<Fault> LOSING =
+      EnumSet.of(Fault.FSYNC_ERROR, Fault.LOST_WRITE, Fault.WIPE, Fault.ROLL_BACK);
+
+  /**
+   * Draws all.
+   *
+   * @param more for what has been added since, apart: the rest of a seed keeps its meaning
+   */
+  static Swarm draw(Random random, Random more) {
     Durability durability = random.nextBoolean() ? Durability.REPLICATED : Durability.SYNCED;
     Set<Fault> faults = EnumSet.noneOf(Fault.class);
-    for (Fault fault : Fault.values()) {
+    for (Fault fault : EVERYWHERE) {
       if (random.nextInt(5) < 2) {
         faults.add(fault);
       }
@@ -90,6 +116,13 @@ record Swarm(
     }
     if (faults.isEmpty()) {
       faults.add(Fault.KILL_CHUNKSERVER);
+    }
+    if (more.nextBoolean()) {
+      for (Fault fault : EnumSet.complementOf(EnumSet.copyOf(EVERYWHERE))) {
+        if (more.nextInt(5) < 2) {
+          faults.add(fault);
+        }
+      }
     }
     int chunkServers = 3 + random.nextInt(3);
     long ttl = (random.nextBoolean() ? 1 : 1 + random.nextInt(3)) * SECOND;
@@ -110,6 +143,16 @@ record Swarm(
         random.nextInt(4) == 0 ? 1 << 16 : 1 << 12,
         random.nextBoolean(),
         random.nextInt(8) > 0,
-        durability == Durability.SYNCED ? chunkServers : 1);
+        durability == Durability.SYNCED ? chunkServers : 1,
+        faults.contains(Fault.BIT_FLIP) || faults.contains(Fault.LOST_WRITE));
+  }
+
+  /**
+   * True where some server may lose what it has acknowledged: then always the same one, for a chunk
+   * may have no more than two members, and one of them must keep it.
+   */
+  boolean losesAcknowledged() {
+    return faults.stream().anyMatch(LOSING::contains)
+        || (durability == Durability.REPLICATED && faults.contains(Fault.POWER_CUT));
   }
 }

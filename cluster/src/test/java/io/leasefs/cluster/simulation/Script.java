@@ -102,7 +102,8 @@ final class Script implements AutoCloseable {
             1 << 12,
             writesOn,
             true,
-            chunkServers);
+            chunkServers,
+            false);
     loop = new EventLoop(seed, this::note);
     world = new SimulatedWorld(loop, swarm);
     book = new RecordBook(loop);

@@ -7,7 +7,9 @@ import ch.qos.logback.classic.Logger;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -113,6 +115,18 @@ class SimulationTest {
     assertThat(counts.keySet()).containsExactly(1, 3, 5);
     assertThat(counts.get(1)).isBetween(550, 650);
     assertThat(counts.get(3)).isBetween(250, 350);
+  }
+
+  @Test
+  void disksFailInEveryWayAndNothingAcknowledgedIsLost() {
+    Set<String> struck = new TreeSet<>();
+    for (long seed : List.of(21L, 54L, 57L, 107L, 171L)) {
+      Outcome outcome = Simulation.run(seed);
+      assertThat(outcome.violation()).as("seed %d: %s", seed, outcome.drawn()).isEmpty();
+      struck.addAll(outcome.struck());
+    }
+    assertThat(struck)
+        .contains("FSYNC_ERROR", "DISK_FULL", "BIT_FLIP", "LOST_WRITE", "WIPE", "ROLL_BACK");
   }
 
   @Test
