@@ -461,7 +461,12 @@ final class PrimaryRole {
     reportedAt[index] = now;
     replica.emit(
         new ReplicaAction.ReportFailedMember(
-            new Heartbeat.FailedMember(replica.handle(), version(), link.server(index), why)));
+            new Heartbeat.FailedMember(
+                replica.handle(),
+                version(),
+                link.server(index),
+                Heartbeat.MemberFailure.UNREACHABLE,
+                why)));
   }
 
   // ---- time --------------------------------------------------------------------------------

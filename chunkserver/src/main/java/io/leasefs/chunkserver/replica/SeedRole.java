@@ -2,6 +2,7 @@ package io.leasefs.chunkserver.replica;
 
 import io.leasefs.chunkserver.replica.ReplicaImage.SealPoint;
 import io.leasefs.common.api.Heartbeat;
+import io.leasefs.common.api.Heartbeat.MemberFailure;
 import io.leasefs.common.api.Heartbeat.RecoverCommand;
 import io.leasefs.common.api.Mutation;
 import io.leasefs.common.api.MutationKind;
@@ -147,7 +148,10 @@ final class SeedRole {
   void refused(PeerMessage.ReconcileRefused message) {
     Target target = targets.get(message.target());
     if (target != null && message.version() == version) {
-      fail(target, message.damaged() ? "has committed what the seed lacks" : "has promised higher");
+      fail(
+          target,
+          MemberFailure.UNREACHABLE,
+          message.damaged() ? "has committed what the seed lacks" : "has promised higher");
     }
   }
 
@@ -188,14 +192,10 @@ final class SeedRole {
       return; // it is being reconciled anew
     }
     if (records.isEmpty() || records.get(0).serial() > target.sent + 1) {
-      targets.remove(target.member.server());
-      replica.emit(
-          new ReplicaAction.ReportFailedMember(
-              Heartbeat.FailedMember.needsCopy(
-                  replica.handle(),
-                  version,
-                  target.member.server(),
-                  "the journal does not reach back to serial " + (target.sent + 1))));
+      fail(
+          target,
+          MemberFailure.NEEDS_COPY,
+          "the seed's journal does not reach back to serial " + (target.sent + 1));
       return;
     }
     for (Mutation mutation : records) {
@@ -209,11 +209,12 @@ final class SeedRole {
     target.movedAt = replica.now();
   }
 
-  private void fail(Target target, String why) {
+  private void fail(Target target, MemberFailure failure, String why) {
     targets.remove(target.member.server());
     replica.emit(
         new ReplicaAction.ReportFailedMember(
-            new Heartbeat.FailedMember(replica.handle(), version, target.member.server(), why)));
+            new Heartbeat.FailedMember(
+                replica.handle(), version, target.member.server(), failure, why)));
   }
 
   boolean busy() {

@@ -16,6 +16,7 @@ import io.leasefs.common.api.FrameAnswer.NotApplied;
 import io.leasefs.common.api.FrameAnswer.Refused;
 import io.leasefs.common.api.Heartbeat;
 import io.leasefs.common.api.Heartbeat.Certainty;
+import io.leasefs.common.api.Heartbeat.MemberFailure;
 import io.leasefs.common.api.Heartbeat.ReplicaState;
 import io.leasefs.common.api.Heartbeat.SealAnswer;
 import io.leasefs.common.api.Heartbeat.VersionStarted;
@@ -431,7 +432,12 @@ class RecoveryTest {
     chain.recover("a", 2, false, false, "d");
     chain.deliverAll();
     assertThat(a.all(ReplicaAction.ReportFailedMember.class))
-        .anySatisfy(r -> assertThat(r.failed().member()).isEqualTo(new ServerId("d")));
+        .anySatisfy(
+            r -> {
+              assertThat(r.failed().member()).isEqualTo(new ServerId("d"));
+              assertThat(r.failed().version()).isEqualTo(2);
+              assertThat(r.failed().failure()).isEqualTo(MemberFailure.NEEDS_COPY);
+            });
     assertThat(d.last()).isZero();
   }
 

@@ -80,21 +80,20 @@ public final class Heartbeat {
       long lengthBytes,
       Optional<ChunkSeal> seal) {}
 
-  /** The primary blames a member of its chain, or the seed of a pending version a target. */
-  public record FailedMember(ChunkHandle chunk, long version, ServerId member, String why) {
-    private static final String NEEDS_COPY = "needs a copy: ";
-
-    /** A seed has not got any more what this target lacks. */
-    public static FailedMember needsCopy(
-        ChunkHandle chunk, long version, ServerId member, String why) {
-      return new FailedMember(chunk, version, member, NEEDS_COPY + why);
-    }
-
-    /** True where it can be reached, and only a whole copy helps it. */
-    public boolean needsCopy() {
-      return why.startsWith(NEEDS_COPY);
-    }
+  /** What is the matter with a failed member. */
+  public enum MemberFailure {
+    /** Silent, or without progress, or it refuses. */
+    UNREACHABLE,
+    /** It is well, but the seed's journal does not reach back to where it stands. */
+    NEEDS_COPY
   }
+
+  /**
+   * The primary of an active version blames a member of its chain, or the seed of a pending version
+   * one of its targets.
+   */
+  public record FailedMember(
+      ChunkHandle chunk, long version, ServerId member, MemberFailure failure, String why) {}
 
   /** State of one replica on a disk. */
   public enum ReplicaState {

@@ -24,6 +24,7 @@ import io.leasefs.proto.v1.HeartbeatStatusProto;
 import io.leasefs.proto.v1.HeldLeaseProto;
 import io.leasefs.proto.v1.HeldLeasesProto;
 import io.leasefs.proto.v1.LeaseNameProto;
+import io.leasefs.proto.v1.MemberFailureProto;
 import io.leasefs.proto.v1.RecoverCommandProto;
 import io.leasefs.proto.v1.RegisterRequest;
 import io.leasefs.proto.v1.RegisterResponse;
@@ -244,14 +245,23 @@ final class ClusterCodec {
         .setVersion(value.version())
         .setMember(value.member().name())
         .setWhy(value.why())
+        .setFailure(
+            switch (value.failure()) {
+              case UNREACHABLE -> MemberFailureProto.MEMBER_FAILURE_UNREACHABLE;
+              case NEEDS_COPY -> MemberFailureProto.MEMBER_FAILURE_NEEDS_COPY;
+            })
         .build();
   }
 
+  /** A server of an older version names no failure, a newer one perhaps one that is not known. */
   static Heartbeat.FailedMember toModel(FailedMemberProto value) {
     return new Heartbeat.FailedMember(
         new ChunkHandle(value.getChunk()),
         value.getVersion(),
         new ServerId(value.getMember()),
+        value.getFailure() == MemberFailureProto.MEMBER_FAILURE_NEEDS_COPY
+            ? Heartbeat.MemberFailure.NEEDS_COPY
+            : Heartbeat.MemberFailure.UNREACHABLE,
         value.getWhy());
   }
 

@@ -25,6 +25,7 @@ import io.leasefs.common.model.RequestId;
 import io.leasefs.proto.v1.CommandProto;
 import io.leasefs.proto.v1.CopyHeaderProto;
 import io.leasefs.proto.v1.DurabilityProto;
+import io.leasefs.proto.v1.FailedMemberProto;
 import io.leasefs.proto.v1.FrameHeaderProto;
 import io.leasefs.proto.v1.FrameProto;
 import io.leasefs.proto.v1.MutationKindProto;
@@ -192,6 +193,18 @@ class ProtoCodecTest {
             e -> assertThat(e.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT));
     assertThatThrownBy(() -> ClusterCodec.toModel(CommandProto.getDefaultInstance()))
         .isInstanceOf(LeaseFsException.class);
+  }
+
+  @Test
+  void failureOfAMemberThatIsNotKnownCountsAsUnreachable() {
+    FailedMemberProto older =
+        FailedMemberProto.newBuilder().setChunk(7).setVersion(2).setMember("cs1").build();
+    FailedMemberProto newer = older.toBuilder().setFailureValue(99).build();
+
+    assertThat(ClusterCodec.toModel(older).failure())
+        .isEqualTo(Heartbeat.MemberFailure.UNREACHABLE);
+    assertThat(ClusterCodec.toModel(newer).failure())
+        .isEqualTo(Heartbeat.MemberFailure.UNREACHABLE);
   }
 
   @Test

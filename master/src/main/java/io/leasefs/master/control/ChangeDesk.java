@@ -26,15 +26,19 @@ import io.leasefs.master.log.Operation.ChangeReason;
 import io.leasefs.master.log.Operation.EndLeases;
 import io.leasefs.master.log.Operation.ExpireRevocation;
 import io.leasefs.master.log.Operation.LeaseId;
+import io.leasefs.master.log.Operation.Participant;
 import io.leasefs.master.log.Operation.RecoverChange;
 import io.leasefs.master.log.Operation.SealChunk;
+import io.leasefs.master.log.Operation.Seed;
 import io.leasefs.master.log.OperationResult.Rejected;
 import io.leasefs.master.state.ChunkEntry;
 import io.leasefs.master.state.ChunkEntry.Learner;
 import io.leasefs.master.state.ChunkEntry.Lease;
+import io.leasefs.master.state.ChunkEntry.Pending;
 import io.leasefs.master.state.FileEntry;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -101,6 +105,9 @@ final class ChangeDesk {
     }
   }
 
+  /** Learners that the last seed's journal has left behind: they are to be made anew. */
+  private final Map<ChunkHandle, Set<Member>> leftBehind = new TreeMap<>();
+
   /** Chunks whose lack of servers was told, by the version that lacks them. */
   private final Map<ChunkHandle, Long> unavailable = new TreeMap<>();
 
@@ -136,6 +143,7 @@ final class ChangeDesk {
     unavailable.clear();
     wanted.clear();
     blames.clear();
+    leftBehind.clear();
     silentFor.clear();
     fencing.clear();
     carried.clear();
@@ -320,11 +328,11 @@ final class ChangeDesk {
     }
   }
 
-  /** A chain is broken, as one of its members sees it. */
+  /** A chain is broken, as one of its members sees it; or a seed cannot bring up a target. */
   void memberFailed(ServerId reporter, FailedMember failed) {
     ChunkEntry entry = entry(failed.chunk());
-    if (entry != null && failed.needsCopy()) {
-      outrun(reporter, failed, entry);
+    if (entry != null && entry.pending().filter(p -> p.version() == failed.version()).isPresent()) {
+      targetFailed(entry, entry.pending().get(), reporter, failed);
       return;
     }
     if (entry == null
@@ -358,25 +366,30 @@ final class ChangeDesk {
     replaceFailed(entry, blame.members);
   }
 
-  /** The seed of the pending version cannot bring this one up. */
-  private void outrun(ServerId reporter, FailedMember failed, ChunkEntry entry) {
+  /** Only this version's seed can know, and only of those that it was told to bring up. */
+  private void targetFailed(
+      ChunkEntry entry, Pending pending, ServerId reporter, FailedMember failed) {
     Reconfiguration change = moving.get(failed.chunk());
-    boolean bySeed =
-        entry
-            .pending()
-            .filter(pending -> pending.version() == failed.version())
-            .flatMap(ChunkEntry.Pending::seed)
-            .filter(seed -> seed.server().equals(reporter))
-            .isPresent();
-    if (change == null || !bySeed) {
+    if (change == null
+        || change.version() != failed.version()
+        || !pending.seed().map(Seed::server).equals(Optional.of(reporter))) {
       return;
     }
-    entry
-        .active()
-        .memberAt(failed.member())
-        .or(() -> entry.learnerAt(failed.member()).map(ChunkEntry.Learner::member))
-        .ifPresent(target -> change.outrun(target, reporter));
-    step(entry);
+    for (Participant target : pending.targets()) {
+      if (target.member().server().equals(failed.member())) {
+        logger.info(
+            "target failed chunk={} version={} seed={} target={} failure={} why=\"{}\"",
+            failed.chunk(),
+            failed.version(),
+            reporter,
+            failed.member(),
+            failed.failure(),
+            failed.why());
+        change.targetFailed(reporter, target.member(), failed.failure());
+        step(entry);
+        return;
+      }
+    }
   }
 
   /**
@@ -599,6 +612,7 @@ final class ChangeDesk {
       step(entry);
       adoptReportedSeal(entry);
       if (entry.learners().isEmpty()) {
+        leftBehind.remove(chunk);
         soft.outbox.replace(chunk, Outbox.Slot.COPY, Map.of());
       }
       pumpFence(entry);
@@ -613,6 +627,7 @@ final class ChangeDesk {
     waiting.remove(chunk);
     wanted.remove(chunk);
     blames.remove(chunk);
+    leftBehind.remove(chunk);
     silentFor.remove(chunk);
     fencing.remove(chunk);
     carried.remove(chunk);
@@ -697,6 +712,7 @@ final class ChangeDesk {
         moving.remove(chunk);
         waiting.remove(chunk);
         unavailable.remove(chunk);
+        rememberLeftBehind(entry, change);
         soft.outbox.replace(chunk, Outbox.Slot.CHANGE, Map.of());
         finished(entry, change);
       }
@@ -704,12 +720,12 @@ final class ChangeDesk {
     }
     long version = entry.pending().get().version();
     if (change == null || change.version() != version) {
-      Set<ServerId> blamed = change == null ? Set.of() : change.blamed();
-      Reconfiguration next = new Reconfiguration(version, blamed, soft.clock.nanos());
-      if (change != null) {
-        next.inherit(change);
-      }
-      moving.put(chunk, next);
+      long now = soft.clock.nanos();
+      moving.put(
+          chunk,
+          change == null
+              ? new Reconfiguration(version, Set.of(), now)
+              : new Reconfiguration(version, change, now));
       waiting.remove(chunk);
       soft.event(
           EventKind.CHANGE_BEGUN,
@@ -717,6 +733,17 @@ final class ChangeDesk {
           Optional.of(chunk),
           version,
           Map.of("reason", entry.pending().get().reason().name()));
+    }
+  }
+
+  /** The change has ended without them, and the next one would, too. */
+  private void rememberLeftBehind(ChunkEntry entry, Reconfiguration change) {
+    for (Learner learner : entry.learners()) {
+      if (change.needsCopy(learner.member())) {
+        leftBehind
+            .computeIfAbsent(entry.handle(), chunk -> new LinkedHashSet<>())
+            .add(learner.member());
+      }
     }
   }
 
@@ -1038,10 +1065,25 @@ final class ChangeDesk {
     return change != null && change.lacks(member, soft);
   }
 
-  /** True where a learner has fallen so far behind that it has to be made anew. */
-  boolean isOutrun(ChunkHandle chunk, Member learner) {
+  /** True where a seed has said that it cannot bring this copy up: it must be made anew. */
+  boolean needsCopy(ChunkHandle chunk, Member member) {
     Reconfiguration change = moving.get(chunk);
-    return change != null && change.isOutrun(learner);
+    return (change != null && change.needsCopy(member))
+        || leftBehind.getOrDefault(chunk, Set.of()).contains(member);
+  }
+
+  /**
+   * The member that has all that was ever acknowledged, where the change under way waits for enough
+   * others to go on with it. No replica is a target of that change then, for no seed is named.
+   */
+  Optional<Member> loneSeed(ChunkEntry entry) {
+    Reconfiguration change = moving.get(entry.handle());
+    return change != null
+            && entry.pending().isPresent()
+            && entry.pending().get().version() == change.version()
+            && entry.pending().get().seed().isEmpty()
+        ? change.loneSeed().flatMap(entry.active()::memberAt)
+        : Optional.empty();
   }
 
   boolean isProposed(ChunkHandle chunk) {
@@ -1079,6 +1121,7 @@ final class ChangeDesk {
     if (mine.isEmpty()
         || mine.get().state() == ReplicaState.DAMAGED
         || !mine.get().replica().equals(learner.member().replica())
+        || needsCopy(entry.handle(), learner.member())
         || soft.suspect(learner.member().server())) {
       return false;
     }

@@ -383,7 +383,7 @@ final class Upkeep {
           soft.incarnation(learner.member().server()).equals(Optional.of(learner.incarnation()))
               && now - copyingSince.getOrDefault(entry.handle(), now) < COPY_NANOS
               && !disksFailed(learner.member().server())
-              && !changes.isOutrun(entry.handle(), learner.member());
+              && !changes.needsCopy(entry.handle(), learner.member());
       learners.add(new Copy(learner.member(), going ? Health.GOOD : Health.LOST));
     }
     int goal = file.replication();
@@ -421,7 +421,7 @@ final class Upkeep {
           : Health.GOOD;
     }
     missingSince.remove(new Missing(entry.handle(), member));
-    if (report.get().state() == ReplicaState.DAMAGED || changes.isOutrun(entry.handle(), member)) {
+    if (report.get().state() == ReplicaState.DAMAGED || changes.needsCopy(entry.handle(), member)) {
       return Health.DAMAGED;
     }
     return soft.draining(server) ? Health.DRAINING : Health.GOOD;
@@ -513,13 +513,30 @@ final class Upkeep {
   }
 
   /**
-   * Nobody can take a copy: if a change waits for one, an old copy that is in the way goes, one at
-   * a time. It can never seed, for it is outside the active configuration; and while it lies there,
-   * the change might wait for ever.
+   * Nobody can take a copy: if an open chunk's change waits for one, an old copy that is in the way
+   * goes, one at a time; while it lies there, the change might wait for ever. That loses nothing
+   * that was acknowledged:
+   *
+   * <ul>
+   *   <li>The lone seed has it all. An acknowledgement takes an append by every member of the
+   *       active version, and the version start before it put all that was acknowledged earlier
+   *       into each of them. The seed is one of them, certain, and has promised the pending
+   *       version, so nothing is acknowledged without its knowing from then on. It is heard, and
+   *       whole.
+   *   <li>The old copy has nothing that counts, now or later. It is neither member nor learner, and
+   *       no target: the pending version names no seed yet. A server gets a replica id once, so
+   *       none of these can it become again; nothing is recovered from it, and its start of a
+   *       version that was given up is in no configuration.
+   *   <li>What arrives late is checked again: the order names the replica id, and a newer copy at
+   *       that server has another one.
+   * </ul>
+   *
+   * <p>Not so for a sealed chunk, where an old copy may be byte for byte as good as the members'.
    */
   private void makeRoom(ChunkEntry entry, Set<ServerId> without) {
-    if (entry.pending().isEmpty()
+    if (entry.seal().isPresent()
         || !changes.waitsForReplicas(entry)
+        || !hasLoneSeed(entry)
         || source(entry, Optional.empty()) == null) {
       return;
     }
@@ -529,11 +546,19 @@ final class Upkeep {
       if (!without.contains(server)
           && !soft.suspect(server)
           && !soft.draining(server)
+          && !disksFailed(server)
           && isOutside(entry, server, report)) {
         delete(server, report);
         return;
       }
     }
+  }
+
+  private boolean hasLoneSeed(ChunkEntry entry) {
+    Optional<Member> lone = changes.loneSeed(entry);
+    return lone.isPresent()
+        && !soft.suspect(lone.get().server())
+        && !isReportedBad(entry, lone.get());
   }
 
   private void drop(DropCopy drop) {
@@ -584,6 +609,7 @@ final class Upkeep {
       forgotten =
           isOutside(entry, server, report)
               && entry.pending().isEmpty()
+              && accepted(server, report) <= entry.active().version()
               && good(entry) >= leastGoodToDelete(entry, report);
     }
     if (forgotten) {
@@ -595,8 +621,13 @@ final class Upkeep {
   private static boolean isOutside(ChunkEntry entry, ServerId server, ReplicaReport report) {
     return !isMember(entry, server, report.replica())
         && entry.learner(server, report.replica()).isEmpty()
-        && report.accepted() <= entry.active().version()
         && report.promised() <= entry.lastVersion();
+  }
+
+  /** It may have started versions since it was reported. */
+  private long accepted(ServerId server, ReplicaReport report) {
+    Member copy = new Member(server, report.disk(), report.replica());
+    return soft.replicas.accepted(report.spec().handle(), copy);
   }
 
   private void delete(ServerId server, ReplicaReport report) {
@@ -606,7 +637,7 @@ final class Upkeep {
         new DeleteCommand(
             report.spec().handle(),
             report.replica(),
-            Math.max(report.accepted(), report.promised())),
+            Math.max(accepted(server, report), report.promised())),
         1);
   }
 
@@ -621,18 +652,21 @@ final class Upkeep {
     return report.state() == ReplicaState.DAMAGED ? 1 : changes.settings(entry).minReplicas();
   }
 
+  /** Its server has another copy, or a damaged one; of an open copy it may have told nothing. */
+  private boolean isReportedBad(ChunkEntry entry, Member member) {
+    return soft.replicas
+        .find(entry.handle(), member.server())
+        .filter(
+            report ->
+                !report.replica().equals(member.replica())
+                    || report.state() == ReplicaState.DAMAGED)
+        .isPresent();
+  }
+
   private int good(ChunkEntry entry) {
     int good = 0;
     for (Member member : entry.active().members()) {
-      boolean bad =
-          soft.replicas
-              .find(entry.handle(), member.server())
-              .filter(
-                  report ->
-                      !report.replica().equals(member.replica())
-                          || report.state() == ReplicaState.DAMAGED)
-              .isPresent();
-      if (!bad
+      if (!isReportedBad(entry, member)
           && soft.replicas.accepted(entry.handle(), member) == entry.active().version()
           && !soft.suspect(member.server())) {
         good++;

@@ -2,6 +2,7 @@ package io.leasefs.master.lease;
 
 import io.leasefs.common.api.Heartbeat.Certainty;
 import io.leasefs.common.api.Heartbeat.Command;
+import io.leasefs.common.api.Heartbeat.MemberFailure;
 import io.leasefs.common.api.Heartbeat.RecoverCommand;
 import io.leasefs.common.api.Heartbeat.SealAnswer;
 import io.leasefs.common.api.Heartbeat.SealCommand;
@@ -55,6 +56,15 @@ import org.jspecify.annotations.Nullable;
  * nobody, though the others are heard here, is passed over in the next version, even where it has
  * accepted more: that was never active. Without any certain member it waits for every member of the
  * active configuration, and never starts below what anyone knows to be committed.
+ *
+ * <h2>Who needs a copy</h2>
+ *
+ * A member that lost records which the seed's journal has no more (they are in the seed's content)
+ * cannot be brought to the seed's history record by record. That is nobody's fault: neither is the
+ * seed passed over for it, nor is the member waited for. It does not count for a version with that
+ * seed, nor for the next ones ({@link #needsCopy}); where too few are left, the change waits,
+ * sealed and with no seed named, until repair has made a copy that can take part ({@link
+ * #loneSeed}).
  *
  * <p>Times are nanoseconds of the master's clock. Pure; the control loop is its only user.
  */
@@ -127,15 +137,31 @@ public final class Reconfiguration {
 
   private record Started(VersionStarted start, long incarnation) {}
 
+  private record Copy(ServerId server, ReplicaId replica) {
+    static Copy of(Member member) {
+      return new Copy(member.server(), member.replica());
+    }
+  }
+
+  /** A seed whose journal begins after this serial, which is the last one of a copy. */
+  private record Gap(ServerId seed, long lastSerial) {}
+
   private final long version;
   private final long begunNanos;
   private final Map<ServerId, Answered> answers = new TreeMap<>();
   private final Map<ServerId, Started> starts = new TreeMap<>();
   private final Set<ServerId> blamed = new TreeSet<>();
 
-  /** Replicas that lack what their seed has not got any more, and that seed. */
-  private final Map<Member, ServerId> outrun = new LinkedHashMap<>();
+  /** Copies that a seed's journal does not reach; they carry over to the next version. */
+  private final Map<Copy, Gap> gaps = new LinkedHashMap<>();
 
+  /** Targets that this version's seed said it could not bring to its history. */
+  private final Set<ServerId> refused = new TreeSet<>();
+
+  /** Who seeds, or would, as of the last plan. */
+  private @Nullable ServerId leading;
+
+  private @Nullable ServerId loneSeed;
   private @Nullable Long usableSince;
   private @Nullable Long enoughSince;
   private @Nullable Long recoveringSince;
@@ -150,27 +176,14 @@ public final class Reconfiguration {
     this.blamed.addAll(blamed);
   }
 
+  /** The change goes on in another version: what is known of its members stays known. */
+  public Reconfiguration(long version, Reconfiguration before, long now) {
+    this(version, before.blamed, now);
+    gaps.putAll(before.gaps);
+  }
+
   public long version() {
     return version;
-  }
-
-  /** What the version before found out about journals that do not reach back holds on. */
-  public void inherit(Reconfiguration before) {
-    outrun.putAll(before.outrun);
-  }
-
-  /** The seed cannot bring this one up: it needs a whole copy, and is no target of that seed. */
-  public void outrun(Member target, ServerId seed) {
-    outrun.put(target, seed);
-  }
-
-  /** True where a seed could not bring this one up. */
-  public boolean isOutrun(Member target) {
-    return outrun.containsKey(target);
-  }
-
-  private boolean canFollow(Member target, ServerId seed) {
-    return !seed.equals(outrun.get(target));
   }
 
   /** When this leader took the change up. */
@@ -194,6 +207,11 @@ public final class Reconfiguration {
       return false;
     }
     answers.put(server, new Answered(server, answer, incarnation));
+    Copy copy = new Copy(server, answer.replica());
+    Gap gap = gaps.get(copy);
+    if (gap != null && answer.lastSerial() > gap.lastSerial()) {
+      gaps.remove(copy); // it has taken records since: perhaps it can take the rest
+    }
     return true;
   }
 
@@ -213,6 +231,41 @@ public final class Reconfiguration {
     return news;
   }
 
+  /** The seed of this version cannot bring this target to its history. */
+  public void targetFailed(ServerId seed, Member target, MemberFailure failure) {
+    switch (failure) {
+      case UNREACHABLE -> refused.add(target.server());
+      case NEEDS_COPY -> {
+        Answered answered = answers.get(target.server());
+        long last = answered == null ? -1 : answered.answer.lastSerial();
+        gaps.put(Copy.of(target), new Gap(seed, last));
+      }
+    }
+  }
+
+  /**
+   * True where a seed has said that records alone do not bring this copy to its history. It falls
+   * away when the copy has taken more records, and does not count while another seed leads.
+   */
+  public boolean needsCopy(Member member) {
+    Gap gap = gaps.get(Copy.of(member));
+    return gap != null && (leading == null || leading.equals(gap.seed()));
+  }
+
+  private boolean canFollow(Member member, ServerId seed) {
+    Gap gap = gaps.get(Copy.of(member));
+    return gap == null || !gap.seed().equals(seed);
+  }
+
+  /**
+   * The member with which this change would go on, if only there were enough others: it is certain,
+   * and has promised this version, so it has all that was ever acknowledged. As of the last plan;
+   * empty where nothing is lacking, or a seed is named, or no certain member is known.
+   */
+  public Optional<ServerId> loneSeed() {
+    return Optional.ofNullable(loneSeed);
+  }
+
   /** A replica has the version start on disk; false where it is of another version. */
   public boolean started(ServerId server, long incarnation, VersionStarted start) {
     if (start.version() != version) {
@@ -230,6 +283,8 @@ public final class Reconfiguration {
   /** What to do now; {@code chunk} has this version pending. */
   public Plan plan(ChunkEntry chunk, Servers servers, Settings settings, long now) {
     Pending pending = chunk.pending().orElseThrow();
+    loneSeed = null;
+    leading = pending.seed().map(Seed::server).orElse(null);
     return pending.seed().isEmpty()
         ? sealing(chunk, pending, servers, settings, now)
         : pending.step() == ChunkEntry.Step.BEGUN
@@ -278,17 +333,13 @@ public final class Reconfiguration {
     if (usableSince == null) {
       usableSince = now;
     }
-    Answered best = usable.get(0);
-    for (Answered candidate : usable) {
-      boolean worse = !useUncertain && isWorse(candidate, best);
-      boolean better = !useUncertain && isWorse(best, candidate);
-      if (better || (!worse && isAhead(candidate.answer, best.answer))) {
-        best = candidate;
-      }
-    }
+    Answered best = best(usable, useUncertain);
+    leading = best.server;
     awaited.addAll(awaitedLearners(chunk, servers, settings));
-    List<Participant> able = ableToJoin(chunk, servers, settings, best.server);
+    List<Participant> able = ableToJoin(chunk, best.server, servers, settings);
     if (able.size() < settings.minReplicas()) {
+      boolean hasAll = !useUncertain && best.answer.accepted() >= chunk.active().version();
+      loneSeed = hasAll ? best.server : null;
       return waiting(
           commands,
           new Waiting(
@@ -309,6 +360,18 @@ public final class Reconfiguration {
     return proposal(
         commands,
         recover(chunk, new Seed(best.server, best.incarnation), able, pending, servers, settings));
+  }
+
+  private Answered best(List<Answered> usable, boolean uncertain) {
+    Answered best = usable.get(0);
+    for (Answered candidate : usable) {
+      boolean worse = !uncertain && isWorse(candidate, best);
+      boolean better = !uncertain && isWorse(best, candidate);
+      if (better || (!worse && isAhead(candidate.answer, best.answer))) {
+        best = candidate;
+      }
+    }
+    return best;
   }
 
   private static Waiting noUsableSeed(
@@ -371,7 +434,7 @@ public final class Reconfiguration {
       return proposal(Map.of(), again(chunk, pending));
     }
     Map<ServerId, Command> commands = sealCommands(chunk, servers);
-    List<Participant> able = ableToJoin(chunk, servers, settings, seed.server());
+    List<Participant> able = ableToJoin(chunk, seed.server(), servers, settings);
     boolean seedSealed =
         able.stream().anyMatch(participant -> participant.member().server().equals(seed.server()));
     List<ServerId> awaited = new ArrayList<>();
@@ -404,7 +467,7 @@ public final class Reconfiguration {
 
   /** Members and learners that have promised this version and can take the seed's history. */
   private List<Participant> ableToJoin(
-      ChunkEntry chunk, Servers servers, Settings settings, ServerId seed) {
+      ChunkEntry chunk, ServerId seed, Servers servers, Settings settings) {
     List<Participant> able = new ArrayList<>();
     for (Member member : chunk.active().members()) {
       Answered answered = answerIn(member, servers);
@@ -490,9 +553,9 @@ public final class Reconfiguration {
       if (same && hasStarted(participant)) {
         started.add(participant);
         possible++;
-      } else if (same
-          && !servers.suspect(server)
-          && canFollow(participant.member(), seed.server())) {
+      } else if (!canFollow(participant.member(), seed.server())) {
+        continue; // not in this version
+      } else if (same && !servers.suspect(server)) {
         awaited.add(server);
         possible++;
       }
@@ -535,6 +598,7 @@ public final class Reconfiguration {
     if (enoughSince == null) {
       enoughSince = now;
     }
+    awaited.removeAll(refused); // asked again, but not waited for
     if (!awaited.isEmpty() && now < enoughSince + patience(pending)) {
       return waiting(
           commands,
@@ -714,10 +778,10 @@ public final class Reconfiguration {
 
   /**
    * True where this member needs a whole copy: it has answered, in its present incarnation, that it
-   * has no good one, or lacks what its seed has not got any more.
+   * has no good one, or its seed cannot bring it up record by record ({@link #needsCopy}).
    */
   public boolean lacks(Member member, Servers servers) {
-    if (isOutrun(member)) {
+    if (needsCopy(member)) {
       return true;
     }
     Answered answered = answerIn(member, servers);

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasefs.common.api.AdminApi;
 import io.leasefs.common.api.Heartbeat;
+import io.leasefs.common.api.Heartbeat.DeleteCommand;
 import io.leasefs.common.api.Heartbeat.LeaseName;
 import io.leasefs.common.api.MasterApi.CreateFile;
 import io.leasefs.common.api.MasterApi.OpenFile;
@@ -23,6 +24,7 @@ import io.leasefs.common.model.RequestId;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
 import io.leasefs.master.control.World.FakeServer;
+import io.leasefs.master.log.Operation;
 import io.leasefs.master.state.ChunkEntry;
 import java.util.List;
 import java.util.Optional;
@@ -622,6 +624,155 @@ class ControlLoopTest {
         .doesNotContain(dead.id);
     assertThat(primary(world, chunk)).isEqualTo(primary);
     assertThat(world.chunk(chunk).learners()).isEmpty();
+  }
+
+  /** Its server lost power, and records with it that the others have compacted. */
+  private static void loseRecords(FakeServer server, ChunkHandle chunk) {
+    server.copy(chunk).certainty = Heartbeat.Certainty.UNCERTAIN;
+    server.copy(chunk).needsCopy = true;
+    server.kill();
+    server.start();
+  }
+
+  private static long begun(World world, ChunkHandle chunk) {
+    return world.log.appended.stream()
+        .filter(one -> one instanceof Operation.BeginChange begin && begin.chunk().equals(chunk))
+        .count();
+  }
+
+  @Test
+  void seedsReportOfThePendingVersionIsHeard() {
+    World world = World.with("cs1", "cs2");
+    ChunkHandle chunk = world.create("/f", 2).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer primary = primary(world, chunk);
+    FakeServer behind = secondary(world, chunk);
+    loseRecords(behind, chunk);
+    primary.blame(chunk, 1, behind);
+
+    world.pass(60 * SECOND);
+
+    // There is nowhere to make another copy: it waits for one, and does not try again and again.
+    assertThat(begun(world, chunk)).isEqualTo(2);
+    assertThat(world.chunk(chunk).pending().orElseThrow().seed()).isEmpty();
+
+    world.server("cs3").start();
+    world.pass(10 * SECOND);
+
+    assertThat(world.chunk(chunk).pending()).isEmpty();
+    assertThat(world.chunk(chunk).active().members())
+        .extracting(Member::server)
+        .containsExactly(primary.id, world.server("cs3").id);
+    assertThat(begun(world, chunk)).isEqualTo(2);
+  }
+
+  @Test
+  void strangersCopyIsDeletedWhileAChangeLacksMembers() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer primary = primary(world, chunk);
+    FakeServer behind = secondary(world, chunk);
+    FakeServer stranger = third(world, primary, behind);
+    stranger.kill();
+    primary.blame(chunk, 1, stranger);
+    world.pass(SECOND);
+    assertThat(world.chunk(chunk).active().members()).hasSize(2);
+    loseRecords(behind, chunk);
+    primary.blame(chunk, 2, behind);
+    world.pass(SECOND);
+    assertThat(world.chunk(chunk).pending()).isPresent();
+    assertThat(stranger.copies).containsKey(chunk);
+
+    stranger.start();
+    world.pass(5 * SECOND);
+
+    assertThat(stranger.commands).anyMatch(command -> command instanceof DeleteCommand);
+    assertThat(world.chunk(chunk).pending()).isEmpty();
+    world.pass(10 * SECOND);
+    assertThat(world.chunk(chunk).active().members())
+        .extracting(Member::server)
+        .containsExactlyInAnyOrder(primary.id, behind.id, stranger.id);
+    assertThat(behind.copy(chunk).needsCopy).isFalse();
+  }
+
+  @Test
+  void learnerThatTheJournalLeftBehindIsMadeAnew() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer primary = primary(world, chunk);
+    FakeServer dead = secondary(world, chunk);
+    world.servers.values().forEach(server -> server.copiesLeftBehind = 1);
+    dead.kill();
+    primary.blame(chunk, 1, dead);
+
+    world.pass(10 * SECOND);
+
+    assertThat(world.chunk(chunk).active().members())
+        .extracting(Member::server)
+        .hasSize(3)
+        .doesNotContain(dead.id);
+    assertThat(world.chunk(chunk).learners()).isEmpty();
+  }
+
+  @Test
+  void oldCopyIsDeletedThoughItsServersReportIsOlder() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer primary = primary(world, chunk);
+    FakeServer left = secondary(world, chunk);
+    world.servers.values().forEach(server -> server.reportsSeldom = true);
+    FakeServer other = third(world, primary, left);
+    other.kill();
+    primary.blame(chunk, 1, other);
+    other.start();
+    world.pass(10 * SECOND);
+    long version = world.chunk(chunk).active().version();
+    assertThat(left.copy(chunk).accepted).isEqualTo(version).isGreaterThan(1); // reported: 1
+    left.answersSeals = false;
+    primary.blame(chunk, version, left);
+    world.pass(500 * MILLIS);
+    assertThat(world.chunk(chunk).active().memberAt(left.id)).isEmpty();
+    left.answersSeals = true;
+
+    world.pass(10 * SECOND);
+
+    assertThat(left.commands).anyMatch(command -> command instanceof DeleteCommand);
+    assertThat(world.chunk(chunk).active().members()).hasSize(3);
+  }
+
+  @Test
+  void strangersCopyStaysWhereNoCertainMemberIsHeard() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer primary = primary(world, chunk);
+    FakeServer behind = secondary(world, chunk);
+    FakeServer stranger = third(world, primary, behind);
+    stranger.kill();
+    primary.blame(chunk, 1, stranger);
+    world.pass(SECOND);
+    loseRecords(behind, chunk);
+    primary.blame(chunk, 2, behind);
+    world.pass(SECOND);
+    assertThat(world.chunk(chunk).pending()).isPresent();
+    primary.kill(); // only it has all that was acknowledged
+
+    stranger.start();
+    world.pass(60 * SECOND);
+
+    assertThat(world.chunk(chunk).pending()).isPresent();
+    assertThat(stranger.commands).noneMatch(command -> command instanceof DeleteCommand);
+    assertThat(stranger.copies).containsKey(chunk);
+  }
+
+  private static FakeServer third(World world, FakeServer one, FakeServer other) {
+    return world.servers.values().stream()
+        .filter(server -> server != one && server != other)
+        .findFirst()
+        .orElseThrow();
   }
 
   @Test

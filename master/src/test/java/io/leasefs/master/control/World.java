@@ -11,6 +11,7 @@ import io.leasefs.common.api.Heartbeat.DeleteCommand;
 import io.leasefs.common.api.Heartbeat.FailedMember;
 import io.leasefs.common.api.Heartbeat.HeldLease;
 import io.leasefs.common.api.Heartbeat.LeaseName;
+import io.leasefs.common.api.Heartbeat.MemberFailure;
 import io.leasefs.common.api.Heartbeat.RecoverCommand;
 import io.leasefs.common.api.Heartbeat.ReplicaReport;
 import io.leasefs.common.api.Heartbeat.Response;
@@ -344,6 +345,10 @@ final class World {
     long committedSerial;
     long length;
     boolean sealed;
+
+    /** Records alone do not bring it to a seed's history any more. */
+    boolean needsCopy;
+
     Certainty certainty = Certainty.CERTAIN;
     Heartbeat.ReplicaState state = Heartbeat.ReplicaState.OPEN;
     Optional<ChunkSeal> seal = Optional.empty();
@@ -385,8 +390,14 @@ final class World {
     /** What it is told to copy, it copies at once. */
     boolean makesCopies = true;
 
+    /** So many of its next copies are finished when the source's journal begins after them. */
+    int copiesLeftBehind;
+
     /** Its starts of versions come too late to be heard of. */
     boolean startsUnheard;
+
+    /** As real servers do: of what it has it tells when it registers, is asked, or made a copy. */
+    boolean reportsSeldom;
 
     boolean tellsUnknown;
     boolean dropsResponses;
@@ -416,6 +427,7 @@ final class World {
     final List<LeaseName> released = new ArrayList<>();
     private final List<LeaseName> acknowledged = new ArrayList<>();
     private final List<ChunkHandle> gone = new ArrayList<>();
+    private final List<ChunkHandle> copied = new ArrayList<>();
     private boolean sendFull;
     boolean acknowledges = true;
 
@@ -519,7 +531,11 @@ final class World {
       sentAt.put(beat, now);
       sentNanos = now;
       List<ReplicaReport> reports = new ArrayList<>();
-      copies.values().forEach(copy -> reports.add(copy.report(disk)));
+      for (Copy copy : copies.values()) {
+        if (sendFull || !reportsSeldom || copied.remove(copy.spec.handle())) {
+          reports.add(copy.report(disk));
+        }
+      }
       Optional<List<HeldLease>> full =
           sendFull
               ? Optional.of(
@@ -672,7 +688,9 @@ final class World {
       }
       if (command instanceof DeleteCommand delete) {
         Copy copy = copies.get(delete.chunk());
-        if (copy != null && copy.replica.equals(delete.replica())) {
+        if (copy != null
+            && copy.replica.equals(delete.replica())
+            && copy.accepted <= delete.highestVersion()) {
           copies.remove(delete.chunk());
           gone.add(delete.chunk());
           return true;
@@ -719,6 +737,8 @@ final class World {
               : Heartbeat.ReplicaState.LEARNER;
       Copy before = copies.get(command.chunk());
       if (before == null || !before.replica.equals(copy.replica)) {
+        copied.add(command.chunk());
+        copy.needsCopy = copiesLeftBehind-- > 0;
         copies.put(command.chunk(), copy);
       }
     }
@@ -734,6 +754,16 @@ final class World {
         FakeServer other = server(target.member().server().name());
         if (other.running && other.answersRecover) {
           Copy copy = other.copy(recover.chunk());
+          if (copy.needsCopy) {
+            failed.add(
+                new FailedMember(
+                    recover.chunk(),
+                    recover.version(),
+                    other.id,
+                    MemberFailure.NEEDS_COPY,
+                    "the journal does not reach back"));
+            continue;
+          }
           copy.lastSerial = first;
           copy.length = mine.length;
           other.startVersion(copy, recover.version(), id, first, seal);
@@ -761,7 +791,9 @@ final class World {
 
     void blame(ChunkHandle chunk, long version, FakeServer... members) {
       for (FakeServer member : members) {
-        failed.add(new FailedMember(chunk, version, member.id, "no acknowledgement"));
+        failed.add(
+            new FailedMember(
+                chunk, version, member.id, MemberFailure.UNREACHABLE, "no acknowledgement"));
       }
       send();
       settle();

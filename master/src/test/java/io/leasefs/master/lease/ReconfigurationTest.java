@@ -3,6 +3,7 @@ package io.leasefs.master.lease;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasefs.common.api.Heartbeat.Certainty;
+import io.leasefs.common.api.Heartbeat.MemberFailure;
 import io.leasefs.common.api.Heartbeat.RecoverCommand;
 import io.leasefs.common.api.Heartbeat.SealAnswer;
 import io.leasefs.common.api.Heartbeat.SealCommand;
@@ -140,14 +141,13 @@ class ReconfigurationTest {
   void targetThatTheSeedsJournalDoesNotReachNeedsACopyAndIsNoTargetOfThatSeedAgain() {
     sealed("x", 4, 10);
     sealed("y", 4, 5);
-    change.outrun(Y, id("x"));
+    change.targetFailed(id("x"), Y, MemberFailure.NEEDS_COPY);
     assertThat(plan(recovering(ChangeReason.PRIMARY_LOST, "x", "y"), 0).proposal().orElseThrow())
         .isInstanceOf(BeginChange.class);
     assertThat(change.lacks(Y, servers)).isTrue();
 
     Reconfiguration before = change;
-    change = new Reconfiguration(5, Set.of(), 0);
-    change.inherit(before);
+    change = new Reconfiguration(5, before, 0);
     sealed("x", 4, 10);
     sealed("y", 4, 5);
     Plan alone = plan(begun(ChangeReason.PRIMARY_LOST), 10 * PATIENCE);
@@ -435,6 +435,84 @@ class ReconfigurationTest {
     assertThat(plan(chunk, 6_000_000_000L).proposal().orElseThrow())
         .isInstanceOf(BeginChange.class);
     assertThat(change.blamed()).contains(id("y"));
+  }
+
+  @Test
+  void memberThatNeedsACopyDoesNotBlameTheSeed() {
+    servers.suspects.add(id("y"));
+    sealed("x", 4, 8, Certainty.UNCERTAIN, 5);
+    ChunkEntry chunk = recovering(ChangeReason.MEMBER_FAILED, "p", "x");
+    started("p", 11);
+    assertThat(plan(chunk, 0).proposal()).isEmpty();
+
+    change.targetFailed(id("p"), X, MemberFailure.NEEDS_COPY);
+
+    // p and x are not two that can go on: known at once, and nobody's fault
+    assertThat(plan(chunk, 0).proposal().orElseThrow()).isInstanceOf(BeginChange.class);
+    assertThat(change.blamed()).isEmpty();
+
+    // the next version names no seed before there is a copy that can follow it
+    change = new Reconfiguration(5, change, 0);
+    sealed("p", 5, 11);
+    sealed("x", 4, 8, Certainty.UNCERTAIN, 5);
+    ChunkEntry next = begun(ChangeReason.MEMBER_FAILED);
+    assertThat(plan(next, 60_000_000_000L).proposal()).isEmpty();
+    assertThat(change.needsCopy(X)).isTrue();
+    assertThat(change.loneSeed()).contains(id("p"));
+
+    servers.suspects.clear();
+    sealed("y", 4, 10);
+    RecoverChange recover = recover(plan(next, 60_000_000_000L));
+    assertThat(recover.seed().server()).isEqualTo(id("p"));
+    assertThat(recover.targets()).extracting(Participant::member).containsExactly(Y);
+    assertThat(change.loneSeed()).isEmpty();
+  }
+
+  @Test
+  void whoNeedsACopyOfOneSeedMayFollowAnother() {
+    sealed("x", 4, 8, Certainty.UNCERTAIN, 5);
+    change.targetFailed(id("p"), X, MemberFailure.NEEDS_COPY);
+    servers.suspects.add(id("p"));
+    sealed("y", 4, 10);
+    assertThat(change.lacks(X, servers)).isTrue();
+
+    RecoverChange recover = recover(plan(begun(ChangeReason.PRIMARY_LOST), 0));
+
+    assertThat(recover.seed().server()).isEqualTo(id("y"));
+    assertThat(recover.targets()).extracting(Participant::member).containsExactly(X);
+    assertThat(change.lacks(X, servers)).isFalse();
+
+    servers.suspects.remove(id("p"));
+    change.blame(id("y"));
+    sealed("p", 4, 10);
+    assertThat(recover(plan(begun(ChangeReason.PRIMARY_LOST), PATIENCE)).seed().server())
+        .isEqualTo(id("p"));
+    assertThat(change.lacks(X, servers)).isTrue();
+  }
+
+  @Test
+  void copyThatHasTakenRecordsSinceIsTriedAgain() {
+    sealed("x", 4, 8, Certainty.UNCERTAIN, 5);
+    change.targetFailed(id("p"), X, MemberFailure.NEEDS_COPY);
+    change = new Reconfiguration(5, change, 0);
+    sealed("x", 4, 8, Certainty.UNCERTAIN, 5);
+    assertThat(change.needsCopy(X)).isTrue();
+
+    sealed("x", 5, 12);
+
+    assertThat(change.needsCopy(X)).isFalse();
+  }
+
+  @Test
+  void targetThatRefusesIsNotWaitedForOnceEnoughHaveStarted() {
+    ChunkEntry chunk = withLease(recovering(ChangeReason.MEMBER_FAILED, "p", "x", "y"), "p", false);
+    started("p", 11);
+    started("x", 11);
+    assertThat(plan(chunk, 0).proposal()).isEmpty();
+
+    change.targetFailed(id("p"), Y, MemberFailure.UNREACHABLE);
+
+    assertThat(plan(chunk, 0).proposal().orElseThrow()).isInstanceOf(Activate.class);
   }
 
   // ------------------------------------------------------------------ the chunk
