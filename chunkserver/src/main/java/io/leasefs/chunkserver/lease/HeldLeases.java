@@ -61,6 +61,10 @@ public final class HeldLeases {
       this.grant = grant;
     }
 
+    HeldLease name() {
+      return new HeldLease(grant.handle(), grant.version(), grant.token());
+    }
+
     @Override
     public boolean validAt(long now) {
       return live && now < end;
@@ -303,9 +307,27 @@ public final class HeldLeases {
 
   /** All held, by chunk. */
   public List<HeldLease> heldInFull() {
-    return held.values().stream()
-        .map(h -> new HeldLease(h.grant.handle(), h.grant.version(), h.grant.token()))
-        .toList();
+    List<HeldLease> leases = new ArrayList<>(held.size());
+    for (Holding holding : held.values()) {
+      leases.add(holding.name());
+    }
+    return leases;
+  }
+
+  /** How many are held, valid or not. */
+  public int size() {
+    return held.size();
+  }
+
+  /** Those that are valid at this instant, by chunk. */
+  public List<HeldLease> validInFull(long now) {
+    List<HeldLease> leases = new ArrayList<>(held.size());
+    for (Holding holding : held.values()) {
+      if (holding.validAt(now)) {
+        leases.add(holding.name());
+      }
+    }
+    return leases;
   }
 
   /** True where the master has not heard yet what was released or acknowledged: send soon. */

@@ -46,7 +46,12 @@ final class Outbox {
 
   /** Something was added that no request has carried yet. */
   boolean hasUnsent() {
-    return rows.values().stream().anyMatch(row -> row.firstSequence == NEVER);
+    for (Row row : rows.values()) {
+      if (row.firstSequence == NEVER) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** All of it, for the request with this sequence. */

@@ -480,9 +480,11 @@ public final class SessionCore {
   }
 
   private long openChunks() {
-    return replicas.values().stream()
-        .filter(report -> report.state() == Heartbeat.ReplicaState.OPEN)
-        .count();
+    long open = 0;
+    for (Heartbeat.ReplicaReport report : replicas.values()) {
+      open += report.state() == Heartbeat.ReplicaState.OPEN ? 1 : 0;
+    }
+    return open;
   }
 
   private void answered(SessionEvent.Answered answer, long now) {
@@ -593,7 +595,7 @@ public final class SessionCore {
                 "refused a second, different grant of the same version: " + grant));
       }
     }
-    int held = known.heldInFull().size();
+    int held = known.size();
     if (response.ttlNanos() > 0 && held > 0) {
       actions.add(new SessionAction.Renewed(known.endNanos() - now, held));
     }
@@ -742,17 +744,13 @@ public final class SessionCore {
   /** The leases that are held and valid at this instant. */
   public List<Heartbeat.HeldLease> validLeases(long now) {
     HeldLeases known = leases;
-    return known == null
-        ? List.of()
-        : known.heldInFull().stream()
-            .filter(lease -> known.valid(lease.chunk(), lease.version(), now))
-            .toList();
+    return known == null ? List.of() : known.validInFull(now);
   }
 
   /** How many leases are held, valid or not. */
   public int heldLeases() {
     HeldLeases known = leases;
-    return known == null ? 0 : known.heldInFull().size();
+    return known == null ? 0 : known.size();
   }
 
   public LeaseTerms terms() {

@@ -1,7 +1,7 @@
 package io.leasefs.chunkserver.store;
 
 import io.leasefs.common.model.ChunkHandle;
-import java.util.Locale;
+import java.util.HexFormat;
 import java.util.Optional;
 
 /**
@@ -20,7 +20,7 @@ record ChunkNames(ChunkHandle handle) {
   static final String FAILED = ".failed";
 
   static String folder(int fan) {
-    return ROOT + "/" + String.format(Locale.ROOT, "%02x", fan);
+    return ROOT + "/" + HexFormat.of().toHexDigits((byte) fan);
   }
 
   String folder() {

@@ -90,14 +90,18 @@ public final class StoredChunk {
    */
   public List<Long> badBlocks(long firstBlock, long blocks) throws IOException {
     List<Long> bad = new ArrayList<>();
-    ByteBuffer buffer = ByteBuffer.allocate(2 * BLOCK);
+    ByteBuffer[] buffer = {ByteBuffer.allocate(0)};
+    IntFunction<ByteBuffer> reused =
+        size -> {
+          if (buffer[0].capacity() < size) {
+            buffer[0] = ByteBuffer.allocate(size);
+          }
+          return buffer[0];
+        };
     for (long block = firstBlock; block < firstBlock + blocks; block++) {
       try {
         int count =
-            file.content()
-                .read(block * BLOCK, BLOCK, Long.MAX_VALUE, size -> buffer)
-                .payload()
-                .remaining();
+            file.content().read(block * BLOCK, BLOCK, Long.MAX_VALUE, reused).payload().remaining();
         if (count < BLOCK) {
           break;
         }

@@ -45,6 +45,13 @@ final class Checks implements Watch {
 
   private record Standing(long leaseEnd, int leases) {}
 
+  private record Holder(ServerId server, long version) {
+    @Override
+    public String toString() {
+      return server + " at version " + version;
+    }
+  }
+
   private record Given(ServerId server, long incarnation, Heartbeat.LeaseName lease) {}
 
   /** A lease as its holder has it, or had it last. */
@@ -253,16 +260,16 @@ final class Checks implements Watch {
 
   /** I1: at any instant at most one valid holder per chunk. */
   private void onePrimary() {
-    Map<ChunkHandle, String> holders = new TreeMap<>();
+    Map<ChunkHandle, Holder> holders = new HashMap<>();
     for (Map.Entry<ServerId, ChunkServer> each : servers.entrySet()) {
       for (Heartbeat.HeldLease lease : each.getValue().validLeases()) {
-        String holder = each.getKey() + " at version " + lease.version();
+        Holder holder = new Holder(each.getKey(), lease.version());
         long incarnation = incarnations.getOrDefault(each.getKey(), 0L);
         Heartbeat.LeaseName name = new Heartbeat.LeaseName(lease.chunk(), lease.version());
         if (givenBack.contains(new Given(each.getKey(), incarnation, name))) {
           loop.violated("I12", each.getKey() + " has given back " + name + " and uses it");
         }
-        String other = holders.put(lease.chunk(), holder);
+        Holder other = holders.put(lease.chunk(), holder);
         if (other != null && clocksInBound) {
           loop.violated(
               "I1",

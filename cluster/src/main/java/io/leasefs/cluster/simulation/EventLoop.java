@@ -24,6 +24,9 @@ final class EventLoop {
   /** No run is so long. */
   private static final long MOST_STEPS = 1_000_000;
 
+  /** So many cancelled events may wait among the others. */
+  private static final int FEW = 64;
+
   private static final long FNV_PRIME = 0x100000001b3L;
 
   /** Something that is going to happen. */
@@ -82,6 +85,10 @@ final class EventLoop {
   private long steps;
   private long mostSteps = Long.MAX_VALUE;
   private boolean cut;
+
+  /** How many at most of the events that wait are cancelled. */
+  private int cancelled;
+
   private long digest = 0xcbf29ce484222325L;
   private @Nullable Violation violation;
 
@@ -190,7 +197,7 @@ final class EventLoop {
   /** Something in one process: dropped where that is gone. */
   Cancellable post(Life life, long delayNanos, String what, Runnable task) {
     Event event = add(delayNanos, random.nextInt(), life.host(), life, what, task);
-    return () -> event.cancelled = true;
+    return () -> cancel(event);
   }
 
   /** Something that reaches a host, whichever process runs there then. */
@@ -208,6 +215,19 @@ final class EventLoop {
     Event event = new Event(now + Math.max(0, delayNanos), tie, ++order, host, life, what, task);
     events.add(event);
     return event;
+  }
+
+  private void cancel(Event event) {
+    if (event.cancelled) {
+      return;
+    }
+    event.cancelled = true;
+    cancelled++;
+    // Most deadlines are cancelled long before they are due.
+    if (cancelled > FEW && cancelled > events.size() / 2) {
+      events.removeIf(each -> each.cancelled);
+      cancelled = 0;
+    }
   }
 
   /** What a frozen host had put off, in the order in which it was due. */

@@ -11,6 +11,7 @@ import io.leasefs.common.model.ClusterEvent;
 import io.leasefs.common.model.ServerAddress;
 import io.leasefs.common.model.ServerId;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -98,6 +99,11 @@ final class FarChunkServer implements ChunkApi {
   }
 
   private static ByteBuffer copy(ByteBuffer payload) {
+    if (payload.hasArray()) {
+      // Nothing is filled with zeros first.
+      int from = payload.arrayOffset() + payload.position();
+      return ByteBuffer.wrap(Arrays.copyOfRange(payload.array(), from, from + payload.remaining()));
+    }
     ByteBuffer copy = ByteBuffer.allocate(payload.remaining());
     copy.put(payload.duplicate());
     return copy.flip();

@@ -26,20 +26,24 @@ final class FarMaster implements ClusterApi {
   private final Life from;
   private final ServerAddress address;
   private final Watch watch;
+  private final MasterApi clients;
+  private final AdminApi operators;
 
   FarMaster(Wires wires, Life from, ServerAddress address, Watch watch) {
     this.wires = wires;
     this.from = from;
     this.address = address;
     this.watch = watch;
+    this.clients = proxy(MasterApi.class);
+    this.operators = proxy(AdminApi.class);
   }
 
   MasterApi clients() {
-    return proxy(MasterApi.class);
+    return clients;
   }
 
   AdminApi operators() {
-    return proxy(AdminApi.class);
+    return operators;
   }
 
   /** All methods of both are calls with one answer. */

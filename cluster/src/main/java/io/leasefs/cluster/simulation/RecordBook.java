@@ -40,6 +40,9 @@ final class RecordBook {
     /** Where a reader has seen it: from then on it is there. */
     private long seen = -1;
 
+    /** The number of the newest check that has found it. */
+    private long foundIn;
+
     private Entry(
         FilePath file,
         int writer,
@@ -80,6 +83,7 @@ final class RecordBook {
   /** By writer and number. */
   private final Map<Long, Entry> byName = new HashMap<>();
 
+  private long checks;
   private long acknowledged;
   private long unknown;
   private long refused;
@@ -193,8 +197,8 @@ final class RecordBook {
    * @param whole true where nothing is being written any more
    */
   void check(FilePath file, int read, ByteBuffer content, boolean whole) {
-    Map<Long, Entry> found = new TreeMap<>();
-    Map<Entry, Long> places = new HashMap<>();
+    List<Entry> found = new ArrayList<>();
+    checks++;
     int at = 0;
     while (at < content.limit()) {
       Entry record = recordAt(file, content, at);
@@ -202,48 +206,47 @@ final class RecordBook {
         loop.violated("I5", file + " has at " + at + " of " + content.limit() + " no record");
         return;
       }
-      Long before = places.put(record, (long) at);
-      if (before != null) {
-        loop.violated("I9", record + " is there twice: at " + before + " and at " + at);
+      if (record.foundIn == checks) {
+        loop.violated("I9", record + " is there twice: at " + record.seen + " and at " + at);
         return;
       }
+      record.foundIn = checks;
       if (record.seen >= 0 && record.seen != at) {
         loop.violated("I8", record + " was read at " + record.seen + " and then at " + at);
         return;
       }
       record.seen = at;
-      found.put((long) at, record);
+      found.add(record);
       at += record.length();
     }
     for (Entry record : records.getOrDefault(file, List.of())) {
-      Long place = places.get(record);
+      boolean isThere = record.foundIn == checks;
       if (record.isAcknowledged()
           && (whole || record.offset < content.limit())
-          && (place == null || place != record.offset)) {
+          && !(isThere && record.seen == record.offset)) {
         loop.violated(
             "I6",
             record
                 + " acknowledged at "
                 + record.offset
                 + " is "
-                + (place == null ? "lost" : "at " + place)
+                + (isThere ? "at " + record.seen : "lost")
                 + ", file of "
                 + content.limit()
                 + " bytes");
         return;
       }
-      if (record.seen >= 0 && place == null && (whole || record.seen < content.limit())) {
+      if (record.seen >= 0 && !isThere && (whole || record.seen < content.limit())) {
         loop.violated("I8", record + " was read at " + record.seen + " and is gone");
         return;
       }
-      if (record.absent && place != null) {
-        loop.violated("I9", record + " was said not to be there and is, at " + place);
+      if (record.absent && isThere) {
+        loop.violated("I9", record + " was said not to be there and is, at " + record.seen);
         return;
       }
     }
-    List<Entry> inPlace = List.copyOf(found.values());
-    checkOrder(inPlace);
-    history(file).saw(read, inPlace.stream().map(record -> record.append).toList());
+    checkOrder(found);
+    history(file).saw(read, found.stream().map(record -> record.append).toList());
   }
 
   private static long name(int writer, int number) {

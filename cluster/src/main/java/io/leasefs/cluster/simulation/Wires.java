@@ -25,11 +25,14 @@ final class Wires {
   private static final long MICRO = 1_000;
   private static final long MILLI = 1_000_000;
 
+  /** One way between two hosts. */
+  private record Pair(Host from, Host to) {}
+
   private final EventLoop loop;
   private final long usualNanos;
   private final Map<String, Host> hosts = new TreeMap<>();
-  private final Set<String> cuts = new LinkedHashSet<>();
-  private final Map<String, Long> slow = new LinkedHashMap<>();
+  private final Set<Pair> cuts = new LinkedHashSet<>();
+  private final Map<Pair, Long> slow = new LinkedHashMap<>();
   private final List<Line> lines = new ArrayList<>();
 
   /** Chance that a message of a call is lost; a stream only falters. */
@@ -77,25 +80,21 @@ final class Wires {
 
   // ---- harm --------------------------------------------------------------------------------
 
-  private static String way(Host from, Host to) {
-    return from.name() + ">" + to.name();
-  }
-
   /** Nothing gets from one to the other. */
   void cut(Host from, Host to) {
-    cuts.add(way(from, to));
+    cuts.add(new Pair(from, to));
   }
 
   void mend(Host from, Host to) {
-    cuts.remove(way(from, to));
+    cuts.remove(new Pair(from, to));
   }
 
   /** What goes from one to the other takes so much longer; 0 = as usual. */
   void slow(Host from, Host to, long nanos) {
     if (nanos == 0) {
-      slow.remove(way(from, to));
+      slow.remove(new Pair(from, to));
     } else {
-      slow.put(way(from, to), nanos);
+      slow.put(new Pair(from, to), nanos);
     }
   }
 
@@ -133,7 +132,7 @@ final class Wires {
 
   /** Whether anything gets from one to the other. */
   boolean passes(Host from, Host to) {
-    return !cuts.contains(way(from, to));
+    return cuts.isEmpty() || !cuts.contains(new Pair(from, to));
   }
 
   private boolean lost() {
@@ -149,7 +148,7 @@ final class Wires {
     Random random = loop.random();
     long usual = 40 * MICRO + (long) (random.nextDouble() * usualNanos);
     long late = random.nextInt(100) == 0 ? random.nextInt(60) * MILLI : 0;
-    Long slower = slow.get(way(from, to));
+    Long slower = slow.isEmpty() ? null : slow.get(new Pair(from, to));
     return usual + late + (slower == null ? 0 : (long) (random.nextDouble() * slower));
   }
 

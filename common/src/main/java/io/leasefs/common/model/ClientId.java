@@ -1,5 +1,7 @@
 package io.leasefs.common.model;
 
+import java.util.HexFormat;
+
 /** A client process: 128 bits drawn at its start and never kept, or given by the user. */
 public record ClientId(long high, long low) implements Comparable<ClientId> {
   @Override
@@ -10,6 +12,7 @@ public record ClientId(long high, long low) implements Comparable<ClientId> {
 
   @Override
   public String toString() {
-    return String.format("%016x%016x", high, low);
+    HexFormat hex = HexFormat.of();
+    return hex.toHexDigits(high) + hex.toHexDigits(low);
   }
 }

@@ -25,6 +25,9 @@ public final class Checkpoint {
   private static final byte[] MAGIC = "LEASEFSC".getBytes(StandardCharsets.US_ASCII);
   private static final int BLOCK = 1 << 16;
 
+  /** What is made room for at first: most states of a young cluster fit in it. */
+  private static final int FIRST_BLOCK = 1 << 12;
+
   private Checkpoint() {}
 
   /** Writes a whole checkpoint and flushes; the caller makes it durable. */
@@ -84,7 +87,7 @@ public final class Checkpoint {
 
   private static final class Blocks implements StateSink {
     private final DataOutputStream file;
-    private final byte[] block = new byte[BLOCK];
+    private byte[] block = new byte[FIRST_BLOCK];
     private int used;
     private long total;
 
@@ -111,11 +114,19 @@ public final class Checkpoint {
     }
 
     private void put(byte value) {
-      if (used == BLOCK) {
-        flushBlock();
+      if (used == block.length) {
+        makeRoom();
       }
       block[used] = value;
       used++;
+    }
+
+    private void makeRoom() {
+      if (used == BLOCK) {
+        flushBlock();
+      } else {
+        block = Arrays.copyOf(block, 2 * used);
+      }
     }
 
     private void flushBlock() {
