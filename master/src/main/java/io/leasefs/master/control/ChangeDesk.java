@@ -571,7 +571,7 @@ final class ChangeDesk {
     ChunkEntry entry = entry(report.spec().handle());
     if (change != null
         && entry != null
-        && (report.state() == ReplicaState.OPEN || report.state() == ReplicaState.SEALED)
+        && report.state() != ReplicaState.DAMAGED
         && change.mended(server, report.replica())) {
       step(entry);
     }

@@ -20,6 +20,7 @@ import io.leasefs.master.log.Operation.EmptyTrash;
 import io.leasefs.master.log.Operation.ForgetClients;
 import io.leasefs.master.log.Operation.JoinReplica;
 import io.leasefs.master.log.Operation.OrderReplica;
+import io.leasefs.master.log.Operation.Placement;
 import io.leasefs.master.log.Operation.PurgeFiles;
 import io.leasefs.master.log.Operation.RemoveReplica;
 import io.leasefs.master.placement.PlacementPolicy;
@@ -248,6 +249,9 @@ final class Upkeep {
     ChunkHandle chunk = entry.handle();
     Optional<ReplicaReport> report = soft.replicas.find(chunk, server);
     boolean mine = report.isPresent() && report.get().replica().equals(learner.member().replica());
+    if (!soft.incarnation(server).equals(Optional.of(learner.incarnation()))) {
+      return null; // it cannot join any more: it is given up, and made anew if it is needed
+    }
     if (entry.seal().isPresent()
         && mine
         && report.get().state() == ReplicaState.SEALED
@@ -262,7 +266,7 @@ final class Upkeep {
       changes.want(chunk, ChangeReason.MEMBER_JOINS, false, false, Set.of());
     }
     Member source = source(entry, Optional.of(server));
-    if (source == null || !soft.incarnation(server).equals(Optional.of(learner.incarnation()))) {
+    if (source == null) {
       return null;
     }
     return new CopyCommand(
@@ -383,6 +387,7 @@ final class Upkeep {
           soft.incarnation(learner.member().server()).equals(Optional.of(learner.incarnation()))
               && now - copyingSince.getOrDefault(entry.handle(), now) < COPY_NANOS
               && !disksFailed(learner.member().server())
+              && !isDamaged(entry, learner)
               && !changes.needsCopy(entry.handle(), learner.member());
       learners.add(new Copy(learner.member(), going ? Health.GOOD : Health.LOST));
     }
@@ -395,6 +400,15 @@ final class Upkeep {
         entry.pending().isPresent(),
         members,
         learners);
+  }
+
+  /** Nobody mends it but by making it anew. */
+  private boolean isDamaged(ChunkEntry entry, Learner learner) {
+    return soft.replicas
+        .find(entry.handle(), learner.member().server())
+        .filter(report -> report.replica().equals(learner.member().replica()))
+        .filter(report -> report.state() == ReplicaState.DAMAGED)
+        .isPresent();
   }
 
   private boolean disksFailed(ServerId server) {
@@ -490,6 +504,7 @@ final class Upkeep {
         makeRoom(entry, add.without());
         continue;
       }
+      Placement place = clients.place(chosen.get(0)); // may throw: nothing is noted before
       if (!ordering.add(add.chunk())) {
         continue;
       }
@@ -499,7 +514,7 @@ final class Upkeep {
       logger.info(
           "copy ordered chunk={} to={} good={}", add.chunk(), chosen.get(0).server(), add.good());
       soft.propose(
-          new OrderReplica(add.chunk(), clients.place(chosen.get(0))),
+          new OrderReplica(add.chunk(), place),
           (committed, failure) -> {
             ordering.remove(add.chunk());
             needed.remove(add.chunk());

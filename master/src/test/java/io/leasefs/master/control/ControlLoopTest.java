@@ -20,6 +20,7 @@ import io.leasefs.common.model.Durability;
 import io.leasefs.common.model.EventKind;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.Member;
+import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.RequestId;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
@@ -451,6 +452,38 @@ class ControlLoopTest {
   }
 
   @Test
+  void finishedCopyOfAServerThatRegistersAnewBeforeItJoinedIsMadeAnew() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    ChunkHandle chunk = closed(world, "/f");
+    FakeServer fourth = outsider(world, chunk);
+    fourth.makesCopies = false;
+    FakeServer dead = secondary(world, chunk);
+    dead.kill();
+    world.pass(60 * SECOND);
+    Member learner = world.chunk(chunk).learners().get(0).member();
+    World.Copy finished = new World.Copy(world.chunk(chunk).spec());
+    World.Copy source = dead.copy(chunk);
+    finished.replica = learner.replica();
+    finished.lastSerial = source.lastSerial;
+    finished.committedSerial = source.committedSerial;
+    finished.seal = source.seal;
+    finished.sealed = true;
+    finished.state = Heartbeat.ReplicaState.SEALED;
+    fourth.copies.put(chunk, finished);
+    fourth.kill();
+    fourth.makesCopies = true;
+    fourth.start();
+
+    world.pass(60 * SECOND);
+
+    assertThat(world.chunk(chunk).learners()).isEmpty();
+    assertThat(world.chunk(chunk).active().members())
+        .extracting(Member::server)
+        .hasSize(3)
+        .contains(fourth.id);
+  }
+
+  @Test
   void copyOfAPurgedFileIsOrderedNoMore() {
     World world = World.with("cs1", "cs2", "cs3", "cs4");
     ChunkHandle chunk = closed(world, "/f");
@@ -568,6 +601,64 @@ class ControlLoopTest {
         .hasSize(2)
         .contains(holder.id)
         .doesNotContain(other.id);
+  }
+
+  @Test
+  void learnerThatIsDamagedIsMadeAnew() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = world.create("/f", 2).last().orElseThrow().handle();
+    FakeServer third = learnerThatTheChunkWaitsFor(world, chunk);
+    ReplicaId damaged = third.copy(chunk).replica;
+
+    third.makesCopies = true;
+    world.pass(20 * SECOND);
+
+    assertThat(world.chunk(chunk).pending()).isEmpty();
+    assertThat(third.copy(chunk).replica).isNotEqualTo(damaged);
+    assertThat(world.chunk(chunk).active().members()).extracting(Member::server).contains(third.id);
+  }
+
+  @Test
+  void learnerThatIsDamagedNoMoreIsAskedAgain() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = world.create("/f", 2).last().orElseThrow().handle();
+    FakeServer third = learnerThatTheChunkWaitsFor(world, chunk);
+    World.Copy copy = third.copy(chunk);
+    copy.state = Heartbeat.ReplicaState.LEARNER; // its disk has room again
+    copy.certainty = Heartbeat.Certainty.CERTAIN;
+    third.send();
+
+    world.pass(500 * MILLIS);
+
+    assertThat(world.chunk(chunk).pending()).isEmpty();
+    assertThat(world.chunk(chunk).active().members()).extracting(Member::server).contains(third.id);
+  }
+
+  /** A chunk of two of which one has been lost; the copy that is to replace it is damaged. */
+  private static FakeServer learnerThatTheChunkWaitsFor(World world, ChunkHandle chunk) {
+    FakeServer holder = primary(world, chunk);
+    FakeServer third = outsider(world, chunk);
+    third.makesCopies = false;
+    secondary(world, chunk).copies.remove(chunk);
+    world.servers.values().forEach(server -> server.tellsUnknown = true);
+    holder.kill();
+    holder.start();
+    for (int i = 0; i < 100 && world.chunk(chunk).learners().isEmpty(); i++) {
+      world.pass(100 * MILLIS);
+    }
+    World.Copy copy = new World.Copy(world.chunk(chunk).spec());
+    copy.replica = world.chunk(chunk).learners().get(0).member().replica();
+    copy.state = Heartbeat.ReplicaState.DAMAGED;
+    copy.certainty = Heartbeat.Certainty.DAMAGED;
+    third.copies.put(chunk, copy);
+    third.commands.clear();
+    for (int i = 0;
+        i < 100 && third.commands.stream().noneMatch(Heartbeat.SealCommand.class::isInstance);
+        i++) {
+      world.pass(10 * MILLIS);
+    }
+    assertThat(third.commands).anyMatch(Heartbeat.SealCommand.class::isInstance);
+    return third;
   }
 
   @Test
