@@ -395,7 +395,12 @@ final class ChunkFile {
 
   // ---------------------------------------------------------------- reading back
 
-  /** Records with payload; empty where the journal or the bytes do not reach back so far. */
+  /**
+   * Records with payload; empty where the journal does not reach back so far, or the bytes have been
+   * overwritten since.
+   *
+   * @throws CorruptBlockException where the bytes are lost or rotten: this copy is damaged
+   */
   List<Mutation> readBack(long fromSerial, long maxBytes) throws IOException {
     List<Mutation> records = new ArrayList<>();
     if (fromSerial <= base) {
@@ -403,20 +408,16 @@ final class ChunkFile {
     }
     long bytes = 0;
     for (long serial = fromSerial; serial <= lastSerial && bytes < maxBytes; serial++) {
-      int index = (int) (serial - base - 1);
-      long position = positions.get(index);
-      ByteBuffer prefix = Journal.read(journal.file(), position, JournalCodec.PREFIX);
-      int size = JournalCodec.PREFIX + prefix.getInt(0);
-      if (size > journal.end() - position || size < JournalCodec.PREFIX) {
-        throw new CorruptBlockException(names.journal() + ": record " + serial + " is broken");
-      }
-      Mutated entry = readMutated(position, size, serial);
+      Mutated entry = readRecord(serial);
       Mutation mutation = entry.mutation();
       if (mutation.payloadBytes() > 0 && !entry.inside()) {
         ByteBuffer payload = readPlace(mutation);
         if (!Fragments.match(mutation.offset(), payload, entry.fragments())) {
-          // Overwritten since, or rotten: the scrubber tells which. Either way it is not this.
-          return List.of();
+          if (isOverwritten(mutation)) {
+            return List.of();
+          }
+          throw new CorruptBlockException(
+              names.data() + ": the payload of record " + serial + " does not match");
         }
         mutation = JournalCodec.withPayload(mutation, payload);
       }
@@ -424,6 +425,34 @@ final class ChunkFile {
       bytes += 128 + mutation.payloadBytes();
     }
     return records;
+  }
+
+  /** True where a later record has changed bytes of this one's payload, or cut them off. */
+  private boolean isOverwritten(Mutation mutation) throws IOException {
+    long end = mutation.offset() + mutation.payloadBytes();
+    for (long serial = mutation.serial() + 1; serial <= lastSerial; serial++) {
+      Mutated entry = readRecord(serial);
+      Mutation later = entry.mutation();
+      boolean cuts = later.kind() == MutationKind.TRUNCATE && later.chunkLength() < end;
+      boolean covers =
+          entry.place() == Place.JOURNAL
+              && later.offset() < end
+              && later.offset() + later.payloadBytes() > mutation.offset();
+      if (cuts || covers) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private Mutated readRecord(long serial) throws IOException {
+    long position = positions.get((int) (serial - base - 1));
+    ByteBuffer prefix = Journal.read(journal.file(), position, JournalCodec.PREFIX);
+    int size = JournalCodec.PREFIX + prefix.getInt(0);
+    if (size > journal.end() - position || size < JournalCodec.PREFIX) {
+      throw new CorruptBlockException(names.journal() + ": record " + serial + " is broken");
+    }
+    return readMutated(position, size, serial);
   }
 
   private Mutated readMutated(long position, int size, long serial) throws IOException {

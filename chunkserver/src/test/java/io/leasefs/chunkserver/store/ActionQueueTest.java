@@ -204,6 +204,43 @@ class ActionQueueTest {
   }
 
   @Test
+  void readBackOfARottenPayloadIsDamage() throws IOException {
+    StoredChunk chunk = create(Durability.REPLICATED);
+    fixture.submit(chunk, append(1, 100, false), append(2, 100, false));
+    fixture.runAll();
+    fixture.disk.flipBit(DATA, 50, 3);
+    fixture.submit(chunk, new ReadBack(3, 1, 1 << 20));
+    fixture.runAll();
+    assertThat(fixture.events).noneMatch(ReplicaEvent.RecordsRead.class::isInstance);
+    assertThat(fixture.events).anyMatch(ReplicaEvent.DiskFailed.class::isInstance);
+  }
+
+  @Test
+  void readBackOfALostPayloadIsDamage() throws IOException {
+    StoredChunk chunk = create(Durability.REPLICATED);
+    fixture.disk.loseWrites(DATA, 1);
+    fixture.submit(chunk, append(1, 100, false));
+    fixture.runAll();
+    fixture.submit(chunk, new ReadBack(2, 1, 1 << 20));
+    fixture.runAll();
+    assertThat(fixture.events).noneMatch(ReplicaEvent.RecordsRead.class::isInstance);
+    assertThat(fixture.events).anyMatch(ReplicaEvent.DiskFailed.class::isInstance);
+  }
+
+  @Test
+  void readBackOfAnOverwrittenPayloadIsNoDamage() throws IOException {
+    StoredChunk chunk = create(Durability.REPLICATED);
+    fixture.submit(chunk, append(1, 100, false), write(2, 50, 10), new Commit(3, 2, 100));
+    fixture.runAll();
+    fixture.pass(60_000_000_000L); // the overwrite is carried out once its record is durable
+    assertThat(fixture.disk.bytes(DATA)).isEqualTo(model.contentAt(2));
+    fixture.submit(chunk, new ReadBack(4, 1, 1 << 20));
+    fixture.runAll();
+    assertThat(fixture.events).contains(new ReplicaEvent.RecordsRead(4, List.of()));
+    assertThat(fixture.events).noneMatch(ReplicaEvent.DiskFailed.class::isInstance);
+  }
+
+  @Test
   void aCutIsDurableAndTheFlatFileIsCut() throws IOException {
     StoredChunk chunk = create(Durability.REPLICATED);
     fixture.submit(chunk, append(1, 100, true), append(2, 100, true), new Cut(3, 1, 100));

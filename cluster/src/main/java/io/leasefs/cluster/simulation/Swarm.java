@@ -119,9 +119,7 @@ record Swarm(
     }
     if (more.nextBoolean()) {
       for (Fault fault : EnumSet.complementOf(EnumSet.copyOf(EVERYWHERE))) {
-        // A seed whose own payload was lost does not notice, and no target can follow it: to be
-        // drawn again once that counts as damage.
-        if (more.nextInt(5) < 2 && fault != Fault.LOST_WRITE) {
+        if (more.nextInt(5) < 2) {
           faults.add(fault);
         }
       }
