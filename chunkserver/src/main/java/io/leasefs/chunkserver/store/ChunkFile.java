@@ -396,8 +396,8 @@ final class ChunkFile {
   // ---------------------------------------------------------------- reading back
 
   /**
-   * Records with payload; empty where the journal does not reach back so far, or the bytes have been
-   * overwritten since.
+   * Records with payload; empty where the journal does not reach back so far, or the bytes have
+   * been overwritten since.
    *
    * @throws CorruptBlockException where the bytes are lost or rotten: this copy is damaged
    */
