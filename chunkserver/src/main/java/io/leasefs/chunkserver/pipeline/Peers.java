@@ -6,13 +6,16 @@ import io.leasefs.common.edge.Clock;
 import io.leasefs.common.model.ServerAddress;
 import io.leasefs.common.model.ServerId;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * The peers of this server, and one stream to each that something was sent to. What goes down a
@@ -51,6 +54,9 @@ public final class Peers {
 
   /** Guarded by this: peers that could not be reached, and until when they are not tried. */
   private final Map<ServerId, Long> unreachableUntil = new HashMap<>();
+
+  /** Whose broken stream has been told in the log. */
+  private final Set<ServerId> silent = new HashSet<>();
 
   /** Guarded by this. */
   private boolean closed;
@@ -189,16 +195,20 @@ public final class Peers {
   }
 
   private void brokenOutbound(Outbound stream, String why) {
+    boolean again;
     synchronized (this) {
       if (!outbound.remove(stream.to, stream)) {
         return;
       }
       unreachableUntil.put(stream.to, clock.nanos() + RETRY_NANOS);
+      again = !silent.add(stream.to) && !stream.heard;
       directory.computeIfPresent(
           stream.to, (server, found) -> new Whereabouts(found.address, false));
     }
-    logger.info(
-        "stream to peer broken peer={} address={} why=\"{}\"", stream.to, stream.address, why);
+    // A dead peer is tried several times a second: told once, until it has answered in between.
+    logger
+        .atLevel(again ? Level.DEBUG : Level.INFO)
+        .log("stream to peer broken peer={} address={} why=\"{}\"", stream.to, stream.address, why);
     stream.close();
     executor.execute(() -> inbox.broken(stream.to, why));
   }
@@ -210,6 +220,9 @@ public final class Peers {
 
     /** Null until the stream is open. */
     private volatile ChunkApi.@Nullable PeerStream stream;
+
+    /** The peer has answered at least once. */
+    private volatile boolean heard;
 
     /** The edition of the directory that the peer has been told; by the thread that sends. */
     private long toldEdition = -1;
@@ -224,12 +237,17 @@ public final class Peers {
 
     void open() {
       ChunkApi.PeerStream opened =
-          connector
-              .connect(to, address)
-              .peer(answer -> inbox.message(to, answer), why -> brokenOutbound(this, why));
+          connector.connect(to, address).peer(this::answered, why -> brokenOutbound(this, why));
       opened.onReady(outlet::drain);
       stream = opened;
       outlet.drain();
+    }
+
+    private void answered(PeerMessage answer) {
+      if (!heard) {
+        heard = true;
+      }
+      inbox.message(to, answer);
     }
 
     boolean put(PeerMessage message) {

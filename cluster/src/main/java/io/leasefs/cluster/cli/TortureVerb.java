@@ -115,7 +115,7 @@ public final class TortureVerb extends Verb {
         "tenures", v.tenures(),
         "earlyGrants", v.earlyGrants(),
         "overlapMillis", v.overlapMillis(),
-        "closestMillis", v.closestMillis(),
+        "closestMillis", v.closestMillis() < 0 ? null : v.closestMillis(),
         "lateRefusals", v.lateRefusals(),
         "perSecondBefore", v.perSecond(),
         "faults", v.faults(),
@@ -131,13 +131,13 @@ public final class TortureVerb extends Verb {
             v.acknowledged(), v.lost(), v.doubled(), v.outOfOrder(), v.clientsEnded()));
     text.append(
         String.format(
-            "chunks %d   tenures %d   two primaries %d ms   early grants %d   closest hand-over %d"
-                + " ms   late mutations refused %d   replicas %s%n",
+            "chunks %d   tenures %d   two primaries %d ms   early grants %d   closest hand-over %s"
+                + "   late mutations refused %d   replicas %s%n",
             v.chunks(),
             v.tenures(),
             v.overlapMillis(),
             v.earlyGrants(),
-            v.closestMillis(),
+            v.closestMillis() < 0 ? "none" : v.closestMillis() + " ms",
             v.lateRefusals(),
             v.differing().isEmpty() ? "equal" : "DIFFER " + v.differing()));
     text.append("faults:");
