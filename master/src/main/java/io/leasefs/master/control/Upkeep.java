@@ -387,7 +387,7 @@ final class Upkeep {
           soft.incarnation(learner.member().server()).equals(Optional.of(learner.incarnation()))
               && now - copyingSince.getOrDefault(entry.handle(), now) < COPY_NANOS
               && !disksFailed(learner.member().server())
-              && !isDamaged(entry, learner)
+              && !isUseless(entry, learner)
               && !changes.needsCopy(entry.handle(), learner.member());
       learners.add(new Copy(learner.member(), going ? Health.GOOD : Health.LOST));
     }
@@ -402,13 +402,21 @@ final class Upkeep {
         learners);
   }
 
-  /** Nobody mends it but by making it anew. */
-  private boolean isDamaged(ChunkEntry entry, Learner learner) {
-    return soft.replicas
-        .find(entry.handle(), learner.member().server())
-        .filter(report -> report.replica().equals(learner.member().replica()))
-        .filter(report -> report.state() == ReplicaState.DAMAGED)
-        .isPresent();
+  /**
+   * True where this copy can only be made anew: it is damaged, or it was copied from the chunk while
+   * that was open and the chunk has been sealed since without it.
+   */
+  private boolean isUseless(ChunkEntry entry, Learner learner) {
+    Optional<ReplicaReport> report =
+        soft.replicas.find(entry.handle(), learner.member().server());
+    if (report.isEmpty() || !report.get().replica().equals(learner.member().replica())) {
+      return false;
+    }
+    boolean leftBehind =
+        entry.seal().isPresent()
+            && entry.pending().isEmpty()
+            && report.get().state() == ReplicaState.LEARNER;
+    return leftBehind || report.get().state() == ReplicaState.DAMAGED;
   }
 
   private boolean disksFailed(ServerId server) {

@@ -604,6 +604,31 @@ class ControlLoopTest {
   }
 
   @Test
+  void learnerOfAChunkThatIsSealedWithoutItIsMadeAnew() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    ChunkHandle chunk = closed(world, "/f");
+    FakeServer fourth = outsider(world, chunk);
+    fourth.makesCopies = false;
+    secondary(world, chunk).kill();
+    world.pass(60 * SECOND);
+    ReplicaId late = world.chunk(chunk).learners().get(0).member().replica();
+    World.Copy copy = new World.Copy(world.chunk(chunk).spec());
+    copy.replica = late;
+    copy.state = Heartbeat.ReplicaState.LEARNER; // the copy of before the seal
+    fourth.copies.put(chunk, copy);
+    fourth.makesCopies = true;
+
+    world.pass(60 * SECOND);
+
+    assertThat(world.chunk(chunk).learners()).isEmpty();
+    assertThat(fourth.copy(chunk).replica).isNotEqualTo(late);
+    assertThat(world.chunk(chunk).active().members())
+        .extracting(Member::server)
+        .hasSize(3)
+        .contains(fourth.id);
+  }
+
+  @Test
   void learnerThatIsDamagedIsMadeAnew() {
     World world = World.with("cs1", "cs2", "cs3");
     ChunkHandle chunk = world.create("/f", 2).last().orElseThrow().handle();
