@@ -363,7 +363,10 @@ final class Recovery {
       damage(String.valueOf(e.getMessage()));
       return asDamaged(data, journalFile);
     }
-    if (changed) {
+    // What a killed process had not forced is only in the kernel: from now on it counts as stored,
+    // promises above all, and the next power cut must not take it.
+    boolean unforced = journal.end() > journal.watermark().journalBytes();
+    if (changed || unforced) {
       data.force();
       journal.file().force();
     }

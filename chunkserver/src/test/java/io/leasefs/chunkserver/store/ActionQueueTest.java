@@ -241,6 +241,42 @@ class ActionQueueTest {
   }
 
   @Test
+  void promiseThatAKilledProcessHadNotForcedSurvivesThePowerCutAfterItsRestart()
+      throws IOException {
+    for (int seed = 0; seed < 20; seed++) {
+      StoreFixture other = new StoreFixture(seed);
+      ChunkStore store = other.open();
+      var _ =
+          store.create(
+              new ChunkSpec(HANDLE, new FileId(7), 64 << 20, Durability.SYNCED),
+              new ReplicaId(0x51d),
+              Certainty.CERTAIN);
+      StoredChunk chunk = other.chunk(store, HANDLE);
+      other.submit(chunk, new StorePromise(1, 2));
+      other.runAll();
+      other.disk.setHook(
+          (operation, name) -> {
+            if (operation == Operation.FORCE) {
+              throw new AssertionError("killed"); // no exception: nothing may handle it
+            }
+          });
+      other.submit(chunk, new StorePromise(2, 3));
+      try {
+        other.runAll();
+      } catch (AssertionError e) {
+        assertThat(e).hasMessage("killed");
+      }
+      other.disk.killProcess();
+      other.disk.setHook((operation, name) -> {});
+      long found = other.chunk(other.open(), HANDLE).image().promised();
+
+      other.cutPower();
+
+      assertThat(other.chunk(other.open(), HANDLE).image().promised()).isEqualTo(found);
+    }
+  }
+
+  @Test
   void aCutIsDurableAndTheFlatFileIsCut() throws IOException {
     StoredChunk chunk = create(Durability.REPLICATED);
     fixture.submit(chunk, append(1, 100, true), append(2, 100, true), new Cut(3, 1, 100));

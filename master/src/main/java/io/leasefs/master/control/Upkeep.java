@@ -403,12 +403,11 @@ final class Upkeep {
   }
 
   /**
-   * True where this copy can only be made anew: it is damaged, or it was copied from the chunk while
-   * that was open and the chunk has been sealed since without it.
+   * True where this copy can only be made anew: it is damaged, or it was copied from the chunk
+   * while that was open and the chunk has been sealed since without it.
    */
   private boolean isUseless(ChunkEntry entry, Learner learner) {
-    Optional<ReplicaReport> report =
-        soft.replicas.find(entry.handle(), learner.member().server());
+    Optional<ReplicaReport> report = soft.replicas.find(entry.handle(), learner.member().server());
     if (report.isEmpty() || !report.get().replica().equals(learner.member().replica())) {
       return false;
     }
