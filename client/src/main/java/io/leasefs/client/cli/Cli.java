@@ -35,6 +35,9 @@ public final class Cli {
       return exit;
     } catch (StandardOutput.ClosedPipeException e) {
       return ExitCode.CLOSED_PIPE;
+    } catch (LeaseFsException e) {
+      streams.err().println("leasefs: " + e.getMessage() + "\nhint: " + e.hint());
+      return e.code().exitCode();
     } catch (java.io.IOException e) {
       streams.err().println("leasefs: standard output: " + e.getMessage());
       return ExitCode.FAILED;

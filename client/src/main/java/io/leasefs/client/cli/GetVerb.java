@@ -137,7 +137,7 @@ final class GetVerb extends Verb {
       throw new LeaseFsException(
           ErrorCode.NOT_FOUND, target + ": its local folder does not exist", "make it first");
     }
-    Path fresh = Files.createTempFile(folder, "." + target.getFileName(), ".part");
+    Path fresh = Files.createTempFile(folder, ".leasefs-get-", ".part");
     try {
       long copied;
       try (FileReader reader = client().open(job.source.path().text());

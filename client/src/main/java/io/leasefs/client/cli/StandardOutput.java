@@ -1,10 +1,14 @@
 package io.leasefs.client.cli;
 
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
 import java.io.BufferedOutputStream;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
 
 /** Standard output that tells when its reader has gone, which {@code System.out} hides. */
 final class StandardOutput extends OutputStream {
@@ -18,12 +22,32 @@ final class StandardOutput extends OutputStream {
     }
   }
 
+  /** A reader that has gone is no error; a full disk is one, whatever language says so. */
+  private static RuntimeException failed(IOException e) {
+    return hasReader()
+        ? new ClosedPipeException(e)
+        : new LeaseFsException(
+            ErrorCode.INTERNAL,
+            "standard output: " + e.getMessage(),
+            "what was written is not whole: see to room where it goes, and run it again",
+            e);
+  }
+
+  private static boolean hasReader() {
+    try {
+      String target = Files.readSymbolicLink(Path.of("/proc/self/fd/1")).toString();
+      return target.startsWith("pipe:") || target.startsWith("socket:");
+    } catch (IOException | RuntimeException e) {
+      return true; // no such file system here: pipes are what fails most
+    }
+  }
+
   @Override
   public void write(int b) {
     try {
       out.write(b);
     } catch (IOException e) {
-      throw new ClosedPipeException(e);
+      throw failed(e);
     }
   }
 
@@ -32,7 +56,7 @@ final class StandardOutput extends OutputStream {
     try {
       out.write(bytes, offset, length);
     } catch (IOException e) {
-      throw new ClosedPipeException(e);
+      throw failed(e);
     }
   }
 
@@ -41,7 +65,7 @@ final class StandardOutput extends OutputStream {
     try {
       out.flush();
     } catch (IOException e) {
-      throw new ClosedPipeException(e);
+      throw failed(e);
     }
   }
 }

@@ -58,6 +58,25 @@ class ProcessEndTest {
   }
 
   @Test
+  void fullDiskBehindStandardOutputIsTold() throws Exception {
+    cluster.shell().pipe(new byte[100_000], "put", "-", "/content").mustBe(0);
+    for (List<String> verb : List.of(List.of("cat", "/content"), List.of("ls", "/"))) {
+      List<String> all = new ArrayList<>(List.of("-m", cluster.masterAddress().toString()));
+      all.addAll(verb);
+      Process full =
+          new ProcessBuilder(Programs.command(List.of(), all))
+              .redirectOutput(Path.of("/dev/full").toFile())
+              .redirectError(local.resolve("stderr").toFile())
+              .start();
+      started.add(full);
+      assertThat(full.waitFor(40, TimeUnit.SECONDS)).isTrue();
+      assertThat(stderr()).contains("standard output: ").contains("hint: ");
+      assertThat(stderr().lines()).hasSize(2);
+      assertThat(full.exitValue()).isEqualTo(1);
+    }
+  }
+
+  @Test
   void interruptedPutLeavesNothingBehind() throws Exception {
     cluster.shell().run("mkdir", "/interrupted").mustBe(0);
     Process put = program("put", "-", "/interrupted/file");
