@@ -452,7 +452,7 @@ public final class ChunkServer implements ChunkApi {
         Heartbeat.ReplicaReport report = here.core().report();
         // Ids of copies grow with their orders.
         boolean late = report.replica().value() >= order.learner().replica().value();
-        if (!isUnsealed(order, report) && (late || report.accepted() >= order.version())) {
+        if (late || report.accepted() >= order.version()) {
           // The master may not know; or it ordered this before it knew what is here.
           session.post(new SessionEvent.Told(new News.Changed(report)));
           throw new LeaseFsException(
@@ -464,16 +464,6 @@ public final class ChunkServer implements ChunkApi {
         store.delete(chunk);
       }
       return store.install(order.spec(), order.learner().replica());
-    }
-
-    /**
-     * The chunk was sealed while this copy was being made, which has landed as a learner and so can
-     * never become a sealed copy: it is made once more. It was never a member.
-     */
-    private static boolean isUnsealed(CopyCommand order, Heartbeat.ReplicaReport report) {
-      return order.seal().isPresent()
-          && report.state() == Heartbeat.ReplicaState.LEARNER
-          && report.replica().equals(order.learner().replica());
     }
 
     @Override

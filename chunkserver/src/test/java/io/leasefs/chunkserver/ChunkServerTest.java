@@ -524,27 +524,6 @@ class ChunkServerTest {
   }
 
   @Test
-  void copyThatLandedBeforeTheChunkWasSealedIsMadeOnceMore() {
-    master.grant(CS1, grant(1, 0, CS1, CS2));
-    time.pass(20);
-    ChunkApi.FrameStream stream = stream(CS1);
-    Frame first = append(1, "one;");
-    stream.send(first);
-    assertThat(answerTo(first)).isInstanceOf(FrameAnswer.Applied.class);
-    master.order(CS3, copyOrder(1, CS1, CS3, Optional.empty()));
-    awaitReport(Heartbeat.ReplicaState.LEARNER, new ReplicaId(50));
-
-    Frame last = frame(1, MutationKind.APPEND, 0, "two;", true);
-    stream.send(last);
-    FrameAnswer answer = answerTo(last);
-    assertThat(answer).isInstanceOf(FrameAnswer.Applied.class);
-    ChunkSeal seal = ((FrameAnswer.Applied) answer).seal().orElseThrow();
-    master.order(CS3, copyOrder(1, CS1, CS3, Optional.of(seal)));
-
-    assertThat(awaitReport(Heartbeat.ReplicaState.SEALED, new ReplicaId(50)).seal()).contains(seal);
-  }
-
-  @Test
   void learnerPullsUntilItIsNearAndJoinsWithTheNextRecovery() {
     master.grant(CS1, grant(1, 0, CS1, CS2));
     time.pass(20);
