@@ -248,6 +248,7 @@ final class World {
     }
 
     void become(Role next) {
+      term = Math.max(term, next.term()); // terms never go back
       role = next;
       listeners.forEach(listener -> listener.changed(next));
     }
