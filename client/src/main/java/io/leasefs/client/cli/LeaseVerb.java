@@ -9,9 +9,11 @@ import io.leasefs.common.model.ClusterEvent;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.ServerId;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -182,11 +184,16 @@ final class LeaseVerb extends VerbGroup {
 
   @Command(
       name = "timeline",
-      description = "Draw who was primary of a chunk when, and the gaps.",
+      description = {
+        "Draw who was primary of a chunk, or of a file's chunks, when, and the gaps.",
+        "Where a primary was lost and its writers went on in the next chunk, the gap is from when"
+            + " it was last heard of to the next chunk's primary."
+      },
       footer = {
         "",
         "Examples:",
         "  leasefs lease timeline /logs/web.log --since 90s",
+        "  leasefs lease timeline /logs/web.log#2",
         "  leasefs lease timeline 0x51c --width 60"
       })
   static final class Timeline extends Verb {
@@ -204,19 +211,26 @@ final class LeaseVerb extends VerbGroup {
         description = "Columns of the picture. Default: 64.")
     private int width = 64;
 
-    @Parameters(paramLabel = "CHUNK", description = "Handle, PATH#INDEX, or PATH.")
+    @Parameters(
+        paramLabel = "CHUNK",
+        description = "Handle, PATH#INDEX, or PATH for all chunks of a file.")
     private String chunk = "";
 
     @Override
     protected int run() {
-      ChunkHandle handle = ChunkNames.one(client(), chunk);
+      List<ChunkHandle> handles = ChunkNames.all(client(), chunk);
+      if (handles.isEmpty()) {
+        // Says why there is none.
+        ChunkNames.one(client(), chunk);
+      }
+      Set<ChunkHandle> wanted = new HashSet<>(handles);
       List<ClusterEvent> events = new ArrayList<>();
       long after = 0;
       List<ClusterEvent> page = page(after);
       while (!page.isEmpty()) {
         after = page.get(page.size() - 1).number();
         for (ClusterEvent event : page) {
-          if (event.chunk().isEmpty() || event.chunk().get().equals(handle)) {
+          if (event.chunk().isEmpty() || wanted.contains(event.chunk().get())) {
             events.add(event);
           }
         }
@@ -224,7 +238,7 @@ final class LeaseVerb extends VerbGroup {
       }
       LeaseTimeline timeline =
           LeaseTimeline.of(
-              handle,
+              handles,
               events,
               System.currentTimeMillis(),
               Quantities.parseDuration(since) / 1_000_000);
