@@ -647,7 +647,12 @@ final class SimulatedWorld {
     wires.gone(ended, answered);
   }
 
-  /** Starts what does not run; not clients. */
+  /** Whether some server was started on an old image of its disk, and will never be taken back. */
+  boolean refusesDisks() {
+    return chunkNodes.values().stream().anyMatch(node -> node.refused);
+  }
+
+  /** Starts what does not run, with another disk where masters refuse the one; not clients. */
   void startAll() {
     for (Host host : masterHosts()) {
       if (host.life() == null) {
