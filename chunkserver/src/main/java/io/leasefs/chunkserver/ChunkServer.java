@@ -447,6 +447,11 @@ public final class ChunkServer implements ChunkApi {
         throw new LeaseFsException(
             ErrorCode.NOT_FOUND, "disk " + order.learner().disk() + " is not here any more");
       }
+      if (table.hasDeleted(chunk, order.learner().replica())) {
+        throw new LeaseFsException(
+            ErrorCode.ALREADY_EXISTS,
+            "replica " + order.learner().replica() + " of chunk " + chunk + " was deleted here");
+      }
       ReplicaLoop here = table.find(chunk);
       if (here != null) {
         Heartbeat.ReplicaReport report = here.core().report();

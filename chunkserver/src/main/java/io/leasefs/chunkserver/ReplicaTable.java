@@ -18,11 +18,10 @@ import io.leasefs.common.model.ServerId;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.LinkedHashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
@@ -63,8 +62,11 @@ final class ReplicaTable {
   private final List<Executor> stripes = new ArrayList<>();
   private final Map<ChunkHandle, ReplicaLoop> loops = new ConcurrentSkipListMap<>();
 
-  /** Guarded by itself: handles that this incarnation must not give birth to any more. */
-  private final Set<ChunkHandle> buried = new LinkedHashSet<>();
+  /**
+   * Guarded by itself: handles that this incarnation must not give birth to any more, with the
+   * newest copy that it has deleted; 0 where it had none.
+   */
+  private final Map<ChunkHandle, Long> buried = new LinkedHashMap<>();
 
   /**
    * The lowest session of this server under this boot of the kernel; what is younger is certain.
@@ -160,7 +162,7 @@ final class ReplicaTable {
     boolean member =
         birth.isPresent() && birth.get().memberAt(self).equals(Optional.of(seal.member()));
     if (!member) {
-      bury(seal.chunk());
+      bury(seal.chunk(), 0);
       return null;
     }
     boolean certain =
@@ -205,23 +207,33 @@ final class ReplicaTable {
 
   private boolean isBuried(ChunkHandle chunk) {
     synchronized (buried) {
-      return buried.contains(chunk);
+      return buried.containsKey(chunk);
     }
   }
 
-  private void bury(ChunkHandle chunk) {
+  /**
+   * True where this copy was here and has been deleted: an order for it is late. Made once more it
+   * would know nothing of what it had promised.
+   */
+  boolean hasDeleted(ChunkHandle chunk, ReplicaId replica) {
     synchronized (buried) {
-      buried.add(chunk);
+      return buried.getOrDefault(chunk, 0L) >= replica.value();
+    }
+  }
+
+  private void bury(ChunkHandle chunk, long replica) {
+    synchronized (buried) {
+      buried.merge(chunk, replica, Math::max);
       if (buried.size() > MOST_BURIED) {
-        buried.remove(buried.iterator().next());
+        buried.remove(buried.keySet().iterator().next());
       }
     }
   }
 
-  /** The copy is gone, and does not come back but by a copy order. */
+  /** The copy is gone, and does not come back but as a newer one, by a copy order. */
   void delete(ChunkHandle chunk) {
     ReplicaLoop loop = loops.remove(chunk);
-    bury(chunk);
+    bury(chunk, loop == null ? 0 : loop.core().self().replica().value());
     if (loop != null) {
       loop.close();
     }

@@ -523,6 +523,30 @@ class ChunkServerTest {
     awaitReport(Heartbeat.ReplicaState.LEARNER, new ReplicaId(50));
   }
 
+  /** It would promise anew, and lower, what it has promised before. */
+  @Test
+  void lateOrderDoesNotMakeADeletedCopyOnceMore() {
+    master.grant(CS1, grant(1, 0, CS1, CS2));
+    time.pass(20);
+    Frame first = append(1, "one;");
+    stream(CS1).send(first);
+    assertThat(answerTo(first)).isInstanceOf(FrameAnswer.Applied.class);
+    Heartbeat.CopyCommand order = copyOrder(1, CS1, CS3, Optional.empty());
+    master.order(CS3, order);
+    awaitReport(Heartbeat.ReplicaState.LEARNER, new ReplicaId(50));
+    master.order(CS3, new Heartbeat.SealCommand(SPEC, order.learner(), 2, Optional.empty()));
+    master.order(CS3, new Heartbeat.DeleteCommand(CHUNK, new ReplicaId(50), 2));
+    time.pass(500);
+    assertThat(server(CS3).copies()).isEmpty();
+
+    master.order(CS3, order);
+    time.pass(2_000);
+    assertThat(server(CS3).copies()).isEmpty();
+
+    master.order(CS3, copyOrder(1, CS1, CS3, Optional.empty(), new ReplicaId(51)));
+    awaitReport(Heartbeat.ReplicaState.LEARNER, new ReplicaId(51));
+  }
+
   @Test
   void learnerPullsUntilItIsNearAndJoinsWithTheNextRecovery() {
     master.grant(CS1, grant(1, 0, CS1, CS2));
