@@ -76,6 +76,12 @@ final class HeartbeatDesk {
   private final Executor serial;
   private final ChangeDesk changes;
   private final Map<ServerId, Stream> streams = new TreeMap<>();
+
+  /** The newest request that was taken in of each server, over all its streams. */
+  private final Map<ServerId, Taken> taken = new TreeMap<>();
+
+  private record Taken(SessionId session, long sequence) {}
+
   private boolean barrierInFlight;
   private boolean barrierWanted;
   private long nextBarrierNanos = Long.MIN_VALUE;
@@ -152,6 +158,9 @@ final class HeartbeatDesk {
       return;
     }
     ServerId id = request.server();
+    if (isLate(request)) {
+      return;
+    }
     Server server = soft.servers.find(id);
     if (server == null || !soft.leases.heard(request.session(), soft.clock.nanos())) {
       // its end is under way: the answer waits until that entry's fate is known
@@ -173,12 +182,25 @@ final class HeartbeatDesk {
     if (last == null || request.sequence() > last.sequence()) {
       stream.newest = request;
     }
+    taken.put(id, new Taken(request.session(), request.sequence()));
     takeIn(server, request);
     if (before != stream || wasSilent) {
       changes.serverChanged(id);
     }
     barrierWanted = true;
     pumpBarrier();
+  }
+
+  /**
+   * A newer one of the same session was here already: it comes late, on a stream that its server
+   * has left. What it says of copies is out of date, its stream must not replace the newer one, and
+   * whatever in it still counts was told again in the newer one.
+   */
+  private boolean isLate(Request request) {
+    Taken newest = taken.get(request.server());
+    return newest != null
+        && newest.session().equals(request.session())
+        && newest.sequence() >= request.sequence();
   }
 
   private Status refuse(Request request) {

@@ -1154,6 +1154,28 @@ class ControlLoopTest {
     return open.last().orElseThrow().handle();
   }
 
+  /** A server that hears nothing leaves its stream; the first that it sent there may come yet. */
+  @Test
+  void requestThatComesAfterNewerOnesByAnotherStreamIsNoNews() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = closed(world, "/f");
+    FakeServer server = secondary(world, chunk);
+    World.Copy damaged = server.copy(chunk);
+    server.sendsLate = true;
+    server.reconnect(); // it is sound
+    damaged.state = Heartbeat.ReplicaState.DAMAGED;
+    server.reconnect(); // it is damaged
+    server.reportsSeldom = true;
+
+    server.late.run();
+    world.settle();
+    assertThat(server.streamBroken).isFalse();
+    world.pass(10 * SECOND);
+
+    assertThat(server.copy(chunk)).isNotSameAs(damaged);
+    assertThat(world.chunk(chunk).active().members()).hasSize(3);
+  }
+
   private static FakeServer primary(World world, ChunkHandle chunk) {
     ServerId id = world.chunk(chunk).active().primary().orElseThrow();
     return world.server(id.name());

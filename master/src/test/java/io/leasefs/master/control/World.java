@@ -401,6 +401,15 @@ final class World {
     boolean reportsSeldom;
 
     boolean tellsUnknown;
+
+    /** Its next request is long on its way: it arrives when this is run. */
+    boolean sendsLate;
+
+    Runnable late = () -> {};
+
+    /** The stream of its last reconnection is broken. */
+    boolean streamBroken;
+
     boolean dropsResponses;
     long incarnation;
 
@@ -572,7 +581,21 @@ final class World {
       starts.clear();
       failed.clear();
       gone.clear();
-      stream.send(request);
+      if (sendsLate) {
+        sendsLate = false;
+        HeartbeatStream by = stream;
+        late = () -> by.send(request);
+      } else {
+        stream.send(request);
+      }
+    }
+
+    /** Leaves its stream for a new one, as after an answer that did not come in time. */
+    void reconnect() {
+      stream = loop.heartbeat(this::received, why -> streamBroken = true);
+      streamBroken = false;
+      send();
+      settle();
     }
 
     private void received(Response response) {
