@@ -792,6 +792,11 @@ final class ChangeDesk {
     }
   }
 
+  /** A member has not told that it knows how far its version is committed. */
+  void settleAgain(ChunkEntry entry, ServerId server) {
+    settle(entry, server, entry.committedSerial());
+  }
+
   private void settle(ChunkEntry entry, ServerId server, long serial) {
     soft.outbox.put(
         server,

@@ -31,6 +31,7 @@ import io.leasefs.master.repair.ReplicationPlanner.Copy;
 import io.leasefs.master.repair.ReplicationPlanner.DropCopy;
 import io.leasefs.master.repair.ReplicationPlanner.Facts;
 import io.leasefs.master.repair.ReplicationPlanner.Health;
+import io.leasefs.master.repair.ReplicationPlanner.LeaveOut;
 import io.leasefs.master.repair.ReplicationPlanner.Step;
 import io.leasefs.master.state.ChunkEntry;
 import io.leasefs.master.state.ChunkEntry.Learner;
@@ -88,15 +89,23 @@ final class Upkeep {
   /** Since when each learner is on its way, as this leader saw it. */
   private final Map<ChunkHandle, Long> copyingSince = new TreeMap<>();
 
-  /** Since when a member has not reported a copy that it must have, as this leader saw it. */
-  private final Map<Missing, Long> missingSince = new HashMap<>();
+  /** Members that have not told of what they must have. */
+  private final Map<CopyName, Lacking> lackingSince = new HashMap<>();
 
   /** The members of a birth have one replica id together: only with the server it names a copy. */
-  private record Missing(ChunkHandle chunk, Member member) {}
+  private record CopyName(ChunkHandle chunk, Member member) {}
 
-  private record JoinTry(long nextNanos, long pauseNanos) {}
+  /** Since when a member lacks this version, or its seal, as this leader saw it. */
+  private record Lacking(long version, boolean sealed, long sinceNanos) {}
 
-  private final Map<ChunkHandle, JoinTry> joins = new TreeMap<>();
+  private record Try(long nextNanos, long pauseNanos) {}
+
+  /** When a learner of the chunk may be tried to be taken in again. */
+  private final Map<ChunkHandle, Try> joins = new TreeMap<>();
+
+  /** When a bad member of the open chunk may be tried to be left out again. */
+  private final Map<ChunkHandle, Try> leaving = new TreeMap<>();
+
   private final Map<ChunkHandle, AddCopy> needed = new TreeMap<>();
   private final Set<ChunkHandle> ordering = new TreeSet<>();
   private ChunkHandle cursor = new ChunkHandle(0);
@@ -117,7 +126,8 @@ final class Upkeep {
     copyingSince.clear();
     needed.clear();
     joins.clear();
-    missingSince.clear();
+    leaving.clear();
+    lackingSince.clear();
     ordering.clear();
     cursor = new ChunkHandle(0);
     nextNanos = 0;
@@ -262,7 +272,7 @@ final class Upkeep {
     if (entry.seal().isEmpty()
         && changes.settings(entry).caughtUp().contains(learner.member().replica())
         && entry.pending().isEmpty()
-        && mayTryToJoin(chunk)) {
+        && mayTry(joins, chunk)) {
       changes.want(chunk, ChangeReason.MEMBER_JOINS, false, false, Set.of());
     }
     Member source = source(entry, Optional.of(server));
@@ -279,14 +289,14 @@ final class Upkeep {
   }
 
   /** A change in vain costs writers a moment each time: tried ever more seldom. */
-  private boolean mayTryToJoin(ChunkHandle chunk) {
+  private boolean mayTry(Map<ChunkHandle, Try> tries, ChunkHandle chunk) {
     long now = soft.clock.nanos();
-    JoinTry last = joins.get(chunk);
+    Try last = tries.get(chunk);
     if (last != null && now < last.nextNanos) {
       return false;
     }
     long pause = last == null ? 2 * EVERY_NANOS : Math.min(60 * EVERY_NANOS, 2 * last.pauseNanos);
-    joins.put(chunk, new JoinTry(now + pause, pause));
+    tries.put(chunk, new Try(now + pause, pause));
     return true;
   }
 
@@ -327,7 +337,7 @@ final class Upkeep {
   }
 
   private static boolean isBad(Health health) {
-    return health == Health.DAMAGED || health == Health.LOST;
+    return health == Health.DAMAGED || health == Health.BEHIND || health == Health.LOST;
   }
 
   private void scan(long now) {
@@ -346,7 +356,8 @@ final class Upkeep {
     }
     if (entries.size() < SCAN) {
       cursor = new ChunkHandle(0);
-      missingSince.keySet().removeIf(missing -> changes.entry(missing.chunk()) == null);
+      lackingSince.keySet().removeIf(copy -> changes.entry(copy.chunk()) == null);
+      leaving.keySet().removeIf(chunk -> changes.entry(chunk) == null);
       strangers();
     }
   }
@@ -358,11 +369,34 @@ final class Upkeep {
     if (facts == null || ordering.contains(chunk)) {
       return;
     }
+    if (facts.members().stream().noneMatch(copy -> isBad(copy.health()))) {
+      leaving.remove(chunk);
+    }
     for (Step step : planner.plan(facts)) {
       switch (step) {
         case AddCopy add -> needed.put(chunk, add);
         case DropCopy drop -> drop(drop);
+        case LeaveOut out -> leaveOut(entry, out.member());
       }
+    }
+  }
+
+  /**
+   * A member of an open chunk has no good copy. Where it is written to, its primary finds out and
+   * goes on without it; where nobody writes, nothing would happen until somebody does, and the
+   * chunk had one copy less for so long.
+   */
+  private void leaveOut(ChunkEntry entry, Member out) {
+    int standing = 0;
+    for (Member member : entry.active().members()) {
+      if (!member.equals(out)
+          && !soft.suspect(member.server())
+          && !isBad(health(entry, member, 0))) {
+        standing++;
+      }
+    }
+    if (standing >= changes.settings(entry).minReplicas() && mayTry(leaving, entry.handle())) {
+      changes.want(entry.handle(), ChangeReason.MEMBER_FAILED, false, false, Set.of(out.server()));
     }
   }
 
@@ -404,12 +438,17 @@ final class Upkeep {
 
   /**
    * True where this copy can only be made anew: it is damaged, or it was copied from the chunk
-   * while that was open and the chunk has been sealed since without it.
+   * while that was open and the chunk has been sealed since without it; or its server refuses to
+   * make it, because an older copy has landed there that is no older in what it has. That one goes
+   * when there are enough others, and until then another server takes the next copy.
    */
   private boolean isUseless(ChunkEntry entry, Learner learner) {
     Optional<ReplicaReport> report = soft.replicas.find(entry.handle(), learner.member().server());
-    if (report.isEmpty() || !report.get().replica().equals(learner.member().replica())) {
+    if (report.isEmpty()) {
       return false;
+    }
+    if (!report.get().replica().equals(learner.member().replica())) {
+      return report.get().accepted() >= entry.active().version();
     }
     boolean leftBehind =
         entry.seal().isPresent()
@@ -426,36 +465,73 @@ final class Upkeep {
   private Health health(ChunkEntry entry, Member member, long now) {
     ServerId server = member.server();
     if (soft.session(server).isEmpty()) {
+      lackingSince.remove(new CopyName(entry.handle(), member));
       return now > 0 && isLost(server, now) ? Health.LOST : Health.AWAY;
     }
     Optional<ReplicaReport> report = soft.replicas.find(entry.handle(), server);
-    Server known = soft.servers.find(server);
     if (report.isPresent() && report.get().replica().equals(ReplicaReport.UNKNOWN)) {
       return Health.DAMAGED;
     }
-    if (report.isEmpty() || !report.get().replica().equals(member.replica())) {
-      // a birth may not have reached it yet; of a sealed chunk each member has a copy
-      boolean mustHave = entry.seal().isPresent() && known != null && known.reportedInFull();
-      return (mustHave && isMissingForLong(entry, member, now))
-              || changes.lacks(entry.handle(), member)
-          ? Health.DAMAGED
-          : Health.GOOD;
-    }
-    missingSince.remove(new Missing(entry.handle(), member));
-    if (report.get().state() == ReplicaState.DAMAGED || changes.needsCopy(entry.handle(), member)) {
+    boolean mine = report.isPresent() && report.get().replica().equals(member.replica());
+    boolean damaged =
+        mine
+            ? report.get().state() == ReplicaState.DAMAGED
+                || changes.needsCopy(entry.handle(), member)
+            : changes.lacks(entry.handle(), member);
+    if (damaged) {
       return Health.DAMAGED;
+    }
+    if (lacks(entry, member, mine ? report : Optional.empty())) {
+      if (isSoForLong(entry, member, now)) {
+        return mine ? Health.BEHIND : Health.DAMAGED;
+      }
+      if (mine) {
+        changes.settleAgain(entry, server);
+      }
+    } else {
+      lackingSince.remove(new CopyName(entry.handle(), member));
     }
     return soft.draining(server) ? Health.DRAINING : Health.GOOD;
   }
 
-  /** What was sealed a moment ago may be reported with the next heartbeat only. */
-  private boolean isMissingForLong(ChunkEntry entry, Member member, long now) {
+  /**
+   * True where a member has not told that it has what the log says it has stored: its version
+   * start, or its seal. A disk was replaced, or a power cut has taken records of a {@code
+   * replicated} file and what stands behind them; or it only does not know yet that its seal is
+   * committed. A birth may not have reached each member, and of an open chunk a member tells when
+   * it starts a version, and in full reports.
+   */
+  private boolean lacks(ChunkEntry entry, Member member, Optional<ReplicaReport> mine) {
+    Server known = soft.servers.find(member.server());
+    if (known == null || !known.reportedInFull()) {
+      return false;
+    }
+    if (entry.seal().isPresent() && mine.isEmpty()) {
+      return true;
+    }
+    if (entry.pending().isPresent()) {
+      return false; // whoever takes part in the change tells what it has
+    }
+    long version = entry.active().version();
+    return entry.seal().isPresent()
+        ? !mine.flatMap(ReplicaReport::seal).equals(entry.seal())
+        : version > 1 && soft.replicas.accepted(entry.handle(), member) < version;
+  }
+
+  /** What was stored a moment ago may be told with the next heartbeat only. */
+  private boolean isSoForLong(ChunkEntry entry, Member member, long now) {
     if (now == 0) {
       return true; // nobody copies from there
     }
-    Missing missing = new Missing(entry.handle(), member);
-    long since = missingSince.computeIfAbsent(missing, one -> now);
-    return now - since > soft.settings.terms().ttlNanos();
+    long version = entry.active().version();
+    boolean sealed = entry.seal().isPresent();
+    CopyName name = new CopyName(entry.handle(), member);
+    Lacking lacking = lackingSince.get(name);
+    if (lacking == null || lacking.version() != version || lacking.sealed() != sealed) {
+      lacking = new Lacking(version, sealed, now);
+      lackingSince.put(name, lacking);
+    }
+    return now - lacking.sinceNanos() > soft.settings.terms().ttlNanos();
   }
 
   /** Orders copies, the most urgent first, as long as there is room for more under way. */

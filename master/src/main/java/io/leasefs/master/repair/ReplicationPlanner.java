@@ -27,7 +27,9 @@ public final class ReplicationPlanner {
     /** Its server is away for too long. */
     LOST,
     /** It cannot be trusted, or its server has it no more. */
-    DAMAGED
+    DAMAGED,
+    /** It has not told that it has all that it had stored; what it has may be sound. */
+    BEHIND
   }
 
   /** A copy and its worth. */
@@ -66,6 +68,13 @@ public final class ReplicationPlanner {
   /** Take a copy out of the log; it is deleted where it lies. */
   public record DropCopy(ChunkHandle chunk, Member member, String why) implements Step {}
 
+  /**
+   * Go on without a member of an open chunk: only a version without it takes it out of the log.
+   * Until then nothing can be acknowledged, and where no other server is left nothing could take
+   * its place.
+   */
+  public record LeaveOut(ChunkHandle chunk, Member member) implements Step {}
+
   /** Steps for one chunk, at most one of each kind. */
   public List<Step> plan(Facts facts) {
     List<Step> steps = new ArrayList<>();
@@ -93,6 +102,9 @@ public final class ReplicationPlanner {
     if (facts.sealed() && !facts.moving()) {
       dropMember(facts, staying, good, coming, steps);
     }
+    if (!facts.sealed() && !facts.moving()) {
+      leaveOut(facts, good, steps);
+    }
     return steps;
   }
 
@@ -109,13 +121,19 @@ public final class ReplicationPlanner {
         steps.add(new DropCopy(facts.chunk(), member.member(), "damaged"));
         return;
       }
+      if (member.health() == Health.BEHIND && good >= facts.least() && coming == 0) {
+        steps.add(new DropCopy(facts.chunk(), member.member(), "it lacks what was stored"));
+        return;
+      }
     }
     if (staying < facts.goal()) {
       return;
     }
     for (Copy member : facts.members()) {
-      if (member.health() == Health.LOST || member.health() == Health.DRAINING) {
-        String why = member.health() == Health.LOST ? "replaced" : "moved away";
+      if (member.health() == Health.LOST
+          || member.health() == Health.BEHIND
+          || member.health() == Health.DRAINING) {
+        String why = member.health() == Health.DRAINING ? "moved away" : "replaced";
         steps.add(new DropCopy(facts.chunk(), member.member(), why));
         return;
       }
@@ -129,6 +147,16 @@ public final class ReplicationPlanner {
       }
       if (last != null) {
         steps.add(new DropCopy(facts.chunk(), last.member(), "one more than the goal"));
+      }
+    }
+  }
+
+  private static void leaveOut(Facts facts, int good, List<Step> steps) {
+    for (Copy member : facts.members()) {
+      boolean bad = member.health() == Health.DAMAGED || member.health() == Health.BEHIND;
+      if (bad && good >= facts.least()) {
+        steps.add(new LeaveOut(facts.chunk(), member.member()));
+        return;
       }
     }
   }

@@ -582,6 +582,53 @@ class ControlLoopTest {
         .hasSize(3);
   }
 
+  /** Of a {@code replicated} file a power cut may take the seal, and records before it. */
+  @Test
+  void memberThatLostTheSealOfItsChunkIsMadeAnew() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = closed(world, "/f");
+    FakeServer cut = secondary(world, chunk);
+    World.Copy behind = cut.copy(chunk);
+    behind.lastSerial = 0;
+    behind.committedSerial = 0;
+    behind.sealed = false;
+    behind.seal = Optional.empty();
+    behind.state = Heartbeat.ReplicaState.OPEN;
+    behind.certainty = Heartbeat.Certainty.UNCERTAIN;
+    cut.kill();
+    cut.start();
+
+    world.pass(9 * SECOND);
+    assertThat(cut.copies).as("it may be told yet").containsEntry(chunk, behind);
+    world.pass(20 * SECOND);
+
+    assertThat(cut.copy(chunk).state).isEqualTo(Heartbeat.ReplicaState.SEALED);
+    assertThat(world.chunk(chunk).active().members()).hasSize(3);
+    assertThat(world.chunk(chunk).learners()).isEmpty();
+  }
+
+  @Test
+  void openCopyThatIsGoneIsMadeAnewThoughNobodyWrites() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer first = primary(world, chunk);
+    first.kill();
+    first.start(); // version 2: no birth comes late any more
+    world.pass(SECOND);
+    FakeServer emptied = secondary(world, chunk);
+    emptied.copies.remove(chunk);
+    emptied.kill();
+    emptied.start();
+
+    world.pass(30 * SECOND);
+
+    assertThat(emptied.copies).containsKey(chunk);
+    assertThat(world.chunk(chunk).active().members()).hasSize(3);
+    assertThat(world.chunk(chunk).pending()).isEmpty();
+    assertThat(world.chunk(chunk).learners()).isEmpty();
+  }
+
   @Test
   void openChunkThatAMemberHasLostGoesOnElsewhere() {
     World world = World.with("cs1", "cs2", "cs3");
@@ -601,6 +648,47 @@ class ControlLoopTest {
         .hasSize(2)
         .contains(holder.id)
         .doesNotContain(other.id);
+  }
+
+  @Test
+  void damagedMemberOfAnOpenChunkThatNobodyWritesIsMadeAnewAtTheSameServer() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer primary = primary(world, chunk);
+    FakeServer rotten = secondary(world, chunk);
+    World.Copy damaged = rotten.copy(chunk);
+    damaged.state = Heartbeat.ReplicaState.DAMAGED;
+    damaged.certainty = Heartbeat.Certainty.DAMAGED;
+
+    world.pass(10 * SECOND);
+
+    assertThat(rotten.copy(chunk)).isNotSameAs(damaged);
+    assertThat(world.chunk(chunk).active().members())
+        .extracting(Member::server)
+        .hasSize(3)
+        .contains(rotten.id);
+    assertThat(primary(world, chunk)).isEqualTo(primary);
+    assertThat(begun(world, chunk)).as("without it, and with its new copy").isEqualTo(2);
+  }
+
+  @Test
+  void damagedMemberOfAnOpenChunkStaysWhereTooFewOthersAreHeard() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer primary = primary(world, chunk);
+    FakeServer rotten = secondary(world, chunk);
+    world.servers.values().stream()
+        .filter(server -> server != primary && server != rotten)
+        .forEach(FakeServer::freeze);
+    world.pass(3 * SECOND);
+    rotten.copy(chunk).state = Heartbeat.ReplicaState.DAMAGED;
+
+    world.pass(5 * SECOND);
+
+    assertThat(begun(world, chunk)).as("reads go on").isZero();
+    assertThat(primary.isValid(chunk)).isTrue();
   }
 
   @Test
@@ -626,6 +714,38 @@ class ControlLoopTest {
         .extracting(Member::server)
         .hasSize(3)
         .contains(fourth.id);
+  }
+
+  /** Its copy of before was under way when it registered anew, and was given up for that. */
+  @Test
+  void learnerWhoseServerHasAnOlderFinishedCopyKeepsNobodyFromMakingAnother() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = closed(world, "/f");
+    FakeServer third = secondary(world, chunk);
+    third.makesCopies = false;
+    third.copy(chunk).state = Heartbeat.ReplicaState.DAMAGED;
+    world.pass(10 * SECOND);
+    assertThat(world.chunk(chunk).learners()).hasSize(1);
+    FakeServer emptied = secondary(world, chunk);
+    World.Copy sound = requireNonNull(emptied.copies.remove(chunk));
+    World.Copy finished = new World.Copy(world.chunk(chunk).spec());
+    finished.replica = new ReplicaId(1);
+    finished.accepted = world.chunk(chunk).active().version();
+    finished.seal = sound.seal;
+    finished.state = Heartbeat.ReplicaState.SEALED;
+    third.copies.put(chunk, finished);
+    emptied.kill();
+    emptied.start();
+
+    world.pass(60 * SECOND);
+
+    assertThat(emptied.copy(chunk).state).isEqualTo(Heartbeat.ReplicaState.SEALED);
+    assertThat(world.chunk(chunk).active().members())
+        .extracting(Member::server)
+        .contains(emptied.id);
+    third.makesCopies = true;
+    world.pass(20 * SECOND);
+    assertThat(world.chunk(chunk).active().members()).hasSize(3);
   }
 
   @Test

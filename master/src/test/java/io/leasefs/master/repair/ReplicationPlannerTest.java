@@ -12,6 +12,7 @@ import io.leasefs.master.repair.ReplicationPlanner.Copy;
 import io.leasefs.master.repair.ReplicationPlanner.DropCopy;
 import io.leasefs.master.repair.ReplicationPlanner.Facts;
 import io.leasefs.master.repair.ReplicationPlanner.Health;
+import io.leasefs.master.repair.ReplicationPlanner.LeaveOut;
 import io.leasefs.master.repair.ReplicationPlanner.Step;
 import java.util.ArrayList;
 import java.util.List;
@@ -70,6 +71,16 @@ class ReplicationPlannerTest {
         .contains(new DropCopy(new ChunkHandle(1), member(1), "damaged"));
   }
 
+  /** What it has may be sound: it goes before its replacement comes only where enough are left. */
+  @Test
+  void copyThatIsBehindGoesWhereEnoughOthersAreGood() {
+    assertThat(plan(Health.GOOD, Health.GOOD, Health.BEHIND))
+        .contains(new DropCopy(new ChunkHandle(1), member(2), "it lacks what was stored"));
+    assertThat(plan(Health.GOOD, Health.BEHIND)).hasOnlyElementsOfType(AddCopy.class);
+    assertThat(plan(Health.GOOD, Health.GOOD, Health.GOOD, Health.BEHIND))
+        .containsExactly(new DropCopy(new ChunkHandle(1), member(3), "it lacks what was stored"));
+  }
+
   @Test
   void drainingCopyIsReplacedFirst() {
     assertThat(plan(Health.GOOD, Health.GOOD, Health.DRAINING))
@@ -91,6 +102,20 @@ class ReplicationPlannerTest {
 
     assertThat(planner.plan(new Facts(new ChunkHandle(1), 3, 2, false, false, members, List.of())))
         .isEmpty();
+  }
+
+  @Test
+  void damagedMemberOfAnOpenChunkIsLeftOutWhereEnoughAreLeft() {
+    List<Copy> enough = copies(Health.GOOD, Health.DAMAGED, Health.DRAINING);
+    List<Copy> tooFew = copies(Health.GOOD, Health.DAMAGED, Health.AWAY);
+
+    assertThat(planner.plan(new Facts(new ChunkHandle(1), 3, 2, false, false, enough, List.of())))
+        .contains(new LeaveOut(new ChunkHandle(1), member(1)))
+        .noneMatch(DropCopy.class::isInstance);
+    assertThat(planner.plan(new Facts(new ChunkHandle(1), 3, 2, false, true, enough, List.of())))
+        .noneMatch(LeaveOut.class::isInstance);
+    assertThat(planner.plan(new Facts(new ChunkHandle(1), 3, 2, false, false, tooFew, List.of())))
+        .noneMatch(LeaveOut.class::isInstance);
   }
 
   @Test
