@@ -396,7 +396,7 @@ public final class ChunkServer implements ChunkApi {
       for (StoredChunk stored : store.chunks()) {
         table.put(loop(stored, ReplicaCore.restarted(stored.image(), newTerms)));
       }
-      table.bornUnderThisBootSince(id.value());
+      table.livesSince(id.value());
       joined = true;
       if (config.scrubBytesPerSecond() > 0) {
         scrub(

@@ -69,9 +69,10 @@ final class ReplicaTable {
   private final Map<ChunkHandle, Long> buried = new LinkedHashMap<>();
 
   /**
-   * The lowest session of this server under this boot of the kernel; what is younger is certain.
+   * The first session of this process; none before it has registered. What is younger was born in
+   * this process's time: no earlier life can have held, and lost, any of it.
    */
-  private volatile long bootSince = Long.MAX_VALUE;
+  private volatile long lifeSince = Long.MAX_VALUE;
 
   private volatile ReplicaEvent.@Nullable SessionsDead dead;
   private volatile boolean nearlyFull;
@@ -91,9 +92,11 @@ final class ReplicaTable {
     return stripes.get((int) (mixed >>> 56) % STRIPES);
   }
 
-  /** A copy that was on the disk when the server started. */
+  /** A copy that was on the disk when the server started; nothing is born before these are in. */
   void put(ReplicaLoop loop) {
-    loops.put(loop.handle(), loop);
+    if (loops.putIfAbsent(loop.handle(), loop) != null) {
+      throw new IllegalStateException("chunk " + loop.handle() + " has a core already");
+    }
   }
 
   Collection<ReplicaLoop> all() {
@@ -109,9 +112,22 @@ final class ReplicaTable {
     return loops.get(chunk);
   }
 
-  /** Chunks born after this session's own log entry were born under this boot of the kernel. */
-  void bornUnderThisBootSince(long session) {
-    bootSince = session;
+  /**
+   * The process has registered for the first time: all copies of its disk are in, and what is
+   * younger than this session may be born.
+   */
+  void livesSince(long session) {
+    lifeSince = session;
+  }
+
+  /**
+   * A birth names its members as they were when it was logged. In a later life of one of them a
+   * first mutation gives birth to nothing (protocol, section 8): the life before may have
+   * acknowledged it and lost it. And a server that has not registered yet cannot tell, nor does it
+   * know what is on its own disk.
+   */
+  private boolean isOfThisLife(ChunkHandle chunk) {
+    return chunk.value() > lifeSince;
   }
 
   /** What new copies are told of dead sessions. */
@@ -132,7 +148,7 @@ final class ReplicaTable {
 
   @Nullable ReplicaLoop forGrant(LeaseGrant grant) {
     ReplicaLoop loop = find(grant.handle());
-    return loop == null && grant.version() == 1
+    return loop == null && grant.version() == 1 && isOfThisLife(grant.handle())
         ? bear(grant.spec(), grant.configuration().memberAt(self), Certainty.CERTAIN)
         : loop;
   }
@@ -141,7 +157,7 @@ final class ReplicaTable {
   @Nullable ReplicaLoop forForward(PeerMessage.Forward forward) {
     ReplicaLoop loop = find(forward.chunk());
     boolean first = forward.mutation().version() == 1 && forward.mutation().serial() == 1;
-    return loop == null && first
+    return loop == null && first && isOfThisLife(forward.chunk())
         ? bear(
             forward.spec(),
             forward.chain().stream().filter(m -> m.server().equals(self)).findFirst(),
@@ -150,8 +166,8 @@ final class ReplicaTable {
   }
 
   /**
-   * A member that never got the first frame promises an empty chunk: where its kernel has not
-   * restarted since the birth, it is certain that there was nothing.
+   * A member that never got the first frame promises an empty chunk: where it has not restarted
+   * since the birth, it is certain that there was nothing.
    */
   @Nullable ReplicaLoop forSeal(Heartbeat.SealCommand seal) {
     ReplicaLoop loop = find(seal.chunk());
@@ -165,8 +181,7 @@ final class ReplicaTable {
       bury(seal.chunk(), 0);
       return null;
     }
-    boolean certain =
-        seal.spec().durability() == Durability.SYNCED || seal.chunk().value() > bootSince;
+    boolean certain = seal.spec().durability() == Durability.SYNCED || isOfThisLife(seal.chunk());
     return bear(
         seal.spec(), Optional.of(seal.member()), certain ? Certainty.CERTAIN : Certainty.UNCERTAIN);
   }

@@ -3,9 +3,10 @@ package io.leasefs.chunkserver;
 import io.leasefs.common.api.ClusterApi;
 import io.leasefs.common.api.Heartbeat;
 import io.leasefs.common.api.Registration;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.lease.LeaseTerms;
 import io.leasefs.common.model.LeaseGrant;
-import io.leasefs.common.model.Ordinal;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
 import java.util.ArrayList;
@@ -27,6 +28,10 @@ final class FakeMaster implements ClusterApi {
   private final LeaseTerms terms;
   private final Map<ServerId, Link> links = new TreeMap<>();
   private long lastSession = 100;
+
+  /** Registrations are answered; else it is still starting. */
+  boolean registers = true;
+
   private long number;
 
   /** What the servers have told, in order. */
@@ -56,8 +61,12 @@ final class FakeMaster implements ClusterApi {
   @Override
   public synchronized CompletableFuture<Registration.Response> register(
       Registration.Request request) {
+    if (!registers) {
+      return CompletableFuture.failedFuture(
+          new LeaseFsException(ErrorCode.STARTING, "the master is starting"));
+    }
     Link link = links.computeIfAbsent(request.server(), s -> new Link());
-    link.session = new SessionId(Ordinal.of(1, ++lastSession));
+    link.session = new SessionId(++lastSession);
     incarnations.put(request.server(), request.incarnation());
     return CompletableFuture.completedFuture(
         new Registration.Response(
@@ -148,7 +157,8 @@ final class FakeMaster implements ClusterApi {
     links.computeIfAbsent(server, s -> new Link()).session = new SessionId(0);
   }
 
-  long lastSession() {
-    return lastSession;
+  /** Sessions that begin from now on are younger than what has this number. */
+  synchronized void skipSessionsTo(long number) {
+    lastSession = Math.max(lastSession, number);
   }
 }
