@@ -91,6 +91,11 @@ final class ChunkLog {
     return committedSeal;
   }
 
+  /** The seal in force is committed: no version start has opened the chunk again, or begun to. */
+  boolean sealed() {
+    return seal != null && committedSeal != null && seal.serial() == committedSeal.serial();
+  }
+
   /** The version of the last version start in the order. */
   long version() {
     return history.get(history.size() - 1).version();

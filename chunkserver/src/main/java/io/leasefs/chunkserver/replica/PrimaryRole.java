@@ -27,6 +27,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * The head of the chain at one version: gives serials, decides what is committed, answers clients,
  * and says who in its chain has failed (protocol, section 5).
+ *
+ * <p><b>Its seal ends it.</b> From the moment at which the chunk's seal is committed here it leads
+ * no more, however long its lease still runs. Nobody can have been told of that seal before: it is
+ * committed by this role alone, once this copy and all others have it. So the master, that ends the
+ * lease with a committed seal of this version, need not ask the holder again (protocol, E3 and
+ * section 8), and may have the chunk reopened elsewhere before the holder hears of it. Nothing has
+ * been given a serial since the seal was; what is asked of a sealed chunk any member answers.
  */
 final class PrimaryRole {
   private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
@@ -94,7 +101,7 @@ final class PrimaryRole {
 
   /** May it act under its lease at this instant. */
   boolean leadsAt(long now) {
-    return !over && replica.actsIn(version()) && lease.validAt(now);
+    return !over && !replica.log.sealed() && replica.actsIn(version()) && lease.validAt(now);
   }
 
   /** The lease is used: by a frame or a read. */
@@ -106,7 +113,8 @@ final class PrimaryRole {
 
   /** Decides one frame of this version, in the order of section 5. */
   void frame(long ticket, Frame frame) {
-    if (!leads()) {
+    // A sealed chunk takes nothing: it says what it knows, or waits for the seal's checksum.
+    if (!leads() && !replica.log.sealed()) {
       refuseLate(ticket);
       return;
     }
@@ -410,6 +418,10 @@ final class PrimaryRole {
     }
     if (moved && link != null) {
       link.tellCommittedSoon();
+    }
+    if (!over && replica.log.sealed()) {
+      end();
+      replica.note(EventKind.HOLDER_ENDED, version(), replica.now());
     }
   }
 

@@ -91,6 +91,8 @@ final class ReadQueue {
       refuse(ticket, ErrorCode.BUSY, "too many reads wait");
     } else if (mode == ReadMode.STRICT) {
       readStrict(ticket);
+    } else if (replica.log.sealed()) {
+      serve(ticket); // and says that it is sealed: the reader asks the master what became of it
     } else if (primary != null && primary.leads()) {
       primary.use();
       serve(ticket);
@@ -139,7 +141,13 @@ final class ReadQueue {
     }
     List<WaitingRead> reads = committedQueries.answered(answer.queryNumber(), replica.now());
     if (!answer.valid()) {
-      refuse(reads, ErrorCode.NOT_PRIMARY, "the primary has no valid lease");
+      // What is committed stays so, whoever leads: perhaps that is the seal.
+      secondary.committed(answer.serial());
+      if (replica.log.sealed()) {
+        reads.forEach(read -> serve(read.ticket()));
+      } else {
+        refuse(reads, ErrorCode.NOT_PRIMARY, "the primary has no valid lease");
+      }
       return;
     }
     for (WaitingRead read : reads) {

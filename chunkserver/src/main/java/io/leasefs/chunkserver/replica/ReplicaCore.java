@@ -150,7 +150,7 @@ public final class ReplicaCore {
         && seal.checksum().isPresent()
         && replica.sound()
         && replica.log.endOf(frame.version()) >= seal.serial()
-        && isStillSealed(seal)) {
+        && replica.log.sealed()) {
       FrameAnswer answer = FrameChecks.answerSealed(replica.log, replica.spec, frame, seal);
       replica.emit(new ReplicaAction.Answer(ticket, answer));
     } else if (primary != null && frame.version() == primary.version()) {
@@ -164,12 +164,6 @@ public final class ReplicaCore {
     } else {
       early.add(new WaitingFrame(ticket, frame, until));
     }
-  }
-
-  /** A version start that opens the chunk again may be here, and not be committed yet. */
-  private boolean isStillSealed(SealPoint committed) {
-    SealPoint last = replica.log.seal();
-    return last != null && last.serial() == committed.serial();
   }
 
   private void drop(long ticket) {
@@ -727,6 +721,9 @@ public final class ReplicaCore {
         secondary == null || secondary.version() == replica.promised(),
         "secondary below the promise");
     check(seed == null || target == null, "seed and target");
+    check(
+        primary == null || !replica.log.sealed() || !primary.leads(),
+        "primary of a chunk that it has sealed");
   }
 
   private void check(boolean holds, String message) {

@@ -229,7 +229,7 @@ final class Checks implements Watch {
     }
     for (Map.Entry<ServerId, Map<ChunkHandle, Hold>> each : holds.entrySet()) {
       Hold hold = each.getKey().equals(primary) ? null : each.getValue().remove(grant.handle());
-      if (hold == null) {
+      if (hold == null || hasSealed(each.getKey(), grant.handle(), hold.version)) {
         continue;
       }
       long gap = loop.now() - hold.end;
@@ -258,7 +258,7 @@ final class Checks implements Watch {
     }
   }
 
-  /** I1: at any instant at most one valid holder per chunk. */
+  /** I1: at any instant at most one valid holder per chunk that it has not sealed. */
   private void onePrimary() {
     Map<ChunkHandle, Holder> holders = new HashMap<>();
     for (Map.Entry<ServerId, ChunkServer> each : servers.entrySet()) {
@@ -269,8 +269,10 @@ final class Checks implements Watch {
         if (givenBack.contains(new Given(each.getKey(), incarnation, name))) {
           loop.violated("I12", each.getKey() + " has given back " + name + " and uses it");
         }
-        Holder other = holders.put(lease.chunk(), holder);
-        if (other != null && clocksInBound) {
+        Holder other = holders.get(lease.chunk());
+        if (other == null || hasSealed(other.server(), lease.chunk(), other.version())) {
+          holders.put(lease.chunk(), holder);
+        } else if (clocksInBound && !hasSealed(each.getKey(), lease.chunk(), lease.version())) {
           loop.violated(
               "I1",
               "chunk " + lease.chunk() + " has two valid holders: " + other + " and " + holder);
@@ -341,7 +343,8 @@ final class Checks implements Watch {
         continue;
       }
       for (Heartbeat.HeldLease lease : each.getValue().leasesValidAgo(guardNanos)) {
-        if (lease.chunk().equals(grant.handle())) {
+        if (lease.chunk().equals(grant.handle())
+            && !hasSealed(each.getKey(), lease.chunk(), lease.version())) {
           loop.violated(
               "I2",
               "version "
@@ -358,6 +361,26 @@ final class Checks implements Watch {
         }
       }
     }
+  }
+
+  /**
+   * True where this holder's own copy is sealed in the version of its lease, or a later one. That
+   * seal was acknowledged: it is committed, so it is durable at every member, the holder first. By
+   * the protocol (E3: a session's claim is shortened by "seal acknowledgement"; section 8: the
+   * master logs the length and ends the lease in one entry) the lease is given up with it, though
+   * the holder hears of that entry later. It does nothing under that lease any more, which {@link
+   * #copy} and the core's own invariant watch. A holder that has not sealed itself is never left
+   * out: its lease ends by the gate alone.
+   */
+  private boolean hasSealed(ServerId holder, ChunkHandle chunk, long version) {
+    ChunkServer server = servers.get(holder);
+    return server != null
+        && server
+            .copy(chunk)
+            .map(copy -> copy.core().report())
+            .filter(report -> report.state() == Heartbeat.ReplicaState.SEALED)
+            .filter(report -> report.accepted() >= version)
+            .isPresent();
   }
 
   // ---- promises ----------------------------------------------------------------------------
@@ -440,7 +463,10 @@ final class Checks implements Watch {
     servers.forEach((id, server) -> server.eachCore(core -> copy(id, core)));
   }
 
-  /** I3, I7: no copy takes back what it has told; and what each core says of itself. */
+  /**
+   * I3, I7: no copy takes back what it has told; and what each core says of itself. I2: who has
+   * sealed leads no more, for his lease may have ended with the seal.
+   */
   private void copy(ServerId id, ReplicaCore core) {
     Heartbeat.ReplicaReport report = core.report();
     if (report.state() == Heartbeat.ReplicaState.DAMAGED) {
@@ -451,6 +477,10 @@ final class Checks implements Watch {
     if (promise != null && report.promised() < promise.promised) {
       loop.violated(
           "I3", name + " promised " + promise.promised + " and has now " + report.promised());
+    }
+    if (report.state() == Heartbeat.ReplicaState.SEALED
+        && core.leads(requireNonNull(hosts.get(id)).nanos())) {
+      loop.violated("I2", name + " has sealed and leads all the same");
     }
     try {
       core.invariant();

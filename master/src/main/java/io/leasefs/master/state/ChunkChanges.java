@@ -355,7 +355,14 @@ final class ChunkChanges {
     }
   }
 
-  /** Logs a committed seal of the active version: its lease and a pending change end with it. */
+  /**
+   * Logs a committed seal of the active version: its lease and a pending change end with it.
+   *
+   * <p>No gate is needed, for the holder has acknowledged that seal itself: the active version's
+   * primary alone commits it, once its own copy and all others have it, and leads no more from then
+   * on. A seal that came with a version start ({@link #sealPending}) may be unknown to the holder:
+   * there the lease is revoked, and whoever reopens the chunk waits at the gate.
+   */
   void logSeal(ChunkEntry chunk, ChunkSeal seal, long wallMillis) {
     if (chunk.isSealed()) {
       return;

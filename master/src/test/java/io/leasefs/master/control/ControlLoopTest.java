@@ -22,6 +22,7 @@ import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.Member;
 import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.RequestId;
+import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
 import io.leasefs.master.control.World.FakeServer;
@@ -1196,6 +1197,76 @@ class ControlLoopTest {
     assertThat(open.last().orElseThrow().primary()).isPresent();
   }
 
+  private static CompletableFuture<?> close(
+      World world, OpenFile open, Optional<SealedChunk> sealed) {
+    return world.client.close(
+        world.request(), open.status().id(), open.openNumber(), sealed, Optional.empty(), false);
+  }
+
+  /**
+   * The primary has sealed the chunk itself and is then not heard any more: its seal gave the lease
+   * up, so whoever appends next does not wait for its end.
+   */
+  @Test
+  void holderThatHasSealedIsNotWaitedForByWhoOpensTheFileAgain() {
+    World world = World.with("cs1", "cs2", "cs3");
+    OpenFile open = world.create("/f", 3);
+    ChunkHandle chunk = open.last().orElseThrow().handle();
+    world.pass(3 * SECOND);
+    FakeServer holder = primary(world, chunk);
+    holder.dropsResponses = true; // from now on it hears nothing
+    ChunkSeal seal = new ChunkSeal(1, 0, 5);
+    for (FakeServer server : world.servers.values()) {
+      World.Copy copy = server.copy(chunk);
+      copy.lastSerial = seal.serial();
+      copy.committedSerial = seal.serial();
+      copy.seal = Optional.of(seal);
+      copy.sealed = true;
+      copy.state = Heartbeat.ReplicaState.SEALED;
+    }
+    var _ = world.get(close(world, open, Optional.of(new SealedChunk(chunk, seal))));
+    assertThat(world.chunk(chunk).isSealed()).isTrue();
+    assertThat(world.chunk(chunk).lease()).isEmpty();
+    assertThat(holder.isValid(chunk)).as("by its own count the lease runs on").isTrue();
+    holder.freeze();
+
+    var _ = world.client.openForWrite(world.request(), FilePath.parse("/f"), 0);
+    world.pass(300 * MILLIS);
+
+    assertThat(world.chunk(chunk).isSealed()).isFalse();
+    assertThat(primary(world, chunk)).isNotEqualTo(holder);
+  }
+
+  /**
+   * The primary is silent and has sealed nothing, the writer closes: the file is closed without it,
+   * by a seal in a version of the others. But its lease stands, and whoever appends next waits.
+   */
+  @Test
+  void holderThatHasNotSealedIsWaitedForByWhoOpensTheFileAgain() {
+    World world = World.with("cs1", "cs2", "cs3");
+    OpenFile open = world.create("/f", 3);
+    ChunkHandle chunk = open.last().orElseThrow().handle();
+    world.pass(3 * SECOND);
+    FakeServer holder = primary(world, chunk);
+    holder.freeze();
+    long lastHeard = holder.sentNanos;
+    world.pass(3 * SECOND); // evidence against it
+    var _ = world.get(close(world, open, Optional.empty()));
+    world.pass(SECOND);
+    assertThat(world.chunk(chunk).isSealed()).isTrue();
+    assertThat(world.chunk(chunk).lease().orElseThrow().revoked()).isTrue();
+
+    var _ = world.client.openForWrite(world.request(), FilePath.parse("/f"), 0);
+    long gate = lastHeard + world.terms.grantorValidityNanos();
+    world.pass(gate - world.now - 10 * MILLIS);
+    assertThat(world.chunk(chunk).isSealed()).isTrue();
+    assertThat(holder.isValid(chunk)).isFalse();
+
+    world.pass(200 * MILLIS);
+    assertThat(world.chunk(chunk).isSealed()).isFalse();
+    assertThat(primary(world, chunk)).isNotEqualTo(holder);
+  }
+
   @Test
   void sealOfTheVersionBeforeIsNoNewsOfAReopenedChunk() {
     World world = World.with("cs1", "cs2", "cs3");
@@ -1262,14 +1333,7 @@ class ControlLoopTest {
   private static ChunkHandle closed(World world, String path) {
     OpenFile open = world.create(path, 3);
     world.pass(SECOND);
-    world.get(
-        world.client.close(
-            world.request(),
-            open.status().id(),
-            open.openNumber(),
-            Optional.empty(),
-            Optional.empty(),
-            false));
+    var _ = world.get(close(world, open, Optional.empty()));
     world.pass(2 * SECOND);
     return open.last().orElseThrow().handle();
   }
