@@ -123,6 +123,10 @@ final class SimulatedGroup {
   private long unhealthySince = -1;
   private long patience;
   private boolean restless;
+
+  /** Nothing is agreed on. */
+  private boolean held;
+
   private boolean begun;
 
   /**
@@ -208,6 +212,60 @@ final class SimulatedGroup {
       elect(others.get(loop.random().nextInt(others.size())));
     }
   }
+
+  // ---- by hand: a scenario says what else is up to chance ------------------------------------
+
+  /** The master there is elected now; it must run. */
+  void elect(Host host) {
+    elect(memberAt(host), true);
+  }
+
+  /**
+   * The master there is elected in the term of the leader before it, which no log allows: what
+   * stands above it must not be what keeps two of them apart.
+   */
+  void electInTheSameTerm(Host host) {
+    elect(memberAt(host), false);
+  }
+
+  /** The leader there believes in itself for so long after it has reached a majority last. */
+  void trust(Host host, long nanos) {
+    memberAt(host).loyaltyNanos = nanos;
+  }
+
+  /** Whether anything is agreed on from now on. */
+  void hold(boolean on) {
+    held = on;
+  }
+
+  /** Whether the master there believes that it leads. */
+  boolean leads(Host host) {
+    return memberAt(host).role.leading();
+  }
+
+  /** Whether it knows of an entry of its own term, and of all before. */
+  boolean isReady(Host host) {
+    return memberAt(host).role.ready();
+  }
+
+  long termOf(Host host) {
+    return memberAt(host).role.term();
+  }
+
+  /** How many of the entries that are agreed on the master there has not applied. */
+  int behind(Host host) {
+    return entries.size() - memberAt(host).applied;
+  }
+
+  private Member memberAt(Host host) {
+    Member member = seat(host).member;
+    if (member == null || !member.life.isAlive()) {
+      throw new IllegalStateException("no master runs at " + host);
+    }
+    return member;
+  }
+
+  // ---- what they know ------------------------------------------------------------------------
 
   /** The state of whoever has applied most. */
   Optional<ReplicatedState> newest() {
@@ -314,12 +372,18 @@ final class SimulatedGroup {
   }
 
   private void elect(Member chosen) {
+    elect(chosen, true);
+  }
+
+  private void elect(Member chosen, boolean inLaterTerm) {
     Member old = leader;
     if (old != null) {
       decide(old);
     }
-    // An election may fail, and its term is gone.
-    term += 1 + (loop.random().nextInt(4) == 0 ? loop.random().nextInt(5) : 0);
+    if (inLaterTerm) {
+      // An election may fail, and its term is gone.
+      term += 1 + (loop.random().nextInt(4) == 0 ? loop.random().nextInt(5) : 0);
+    }
     elections++;
     unhealthySince = -1;
     loop.note("ELECTED " + chosen + " term " + term + " entries " + entries.size());
@@ -559,6 +623,10 @@ final class SimulatedGroup {
     private void commit() {
       committing = false;
       if (!role.leading() || mine.isEmpty()) {
+        return;
+      }
+      if (held) {
+        commitSoon(MILLI);
         return;
       }
       if (leader != this) {

@@ -254,6 +254,11 @@ final class SimulatedWorld {
     return group != null;
   }
 
+  /** What several masters have agreed on, for whoever leads them by the hand. */
+  SimulatedGroup group() {
+    return requireNonNull(group, "there is one master");
+  }
+
   /** How often a leader was elected among several masters. */
   int elections() {
     return group == null ? 0 : group.elections();

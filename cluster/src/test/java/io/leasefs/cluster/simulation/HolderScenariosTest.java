@@ -112,6 +112,45 @@ class HolderScenariosTest {
   }
 
   /**
+   * Three writers write without a pause while all disks hang again and again for three times T, and
+   * the lines between the chunkservers are slow (redisson 5698, etcd 7617: renewals waited behind
+   * load and slow disks). No session ends and no lease runs out, for renewing waits for no chunk
+   * and for no disk; a primary whose own disk hangs gives its lease back.
+   */
+  @Test
+  @Tag("F29")
+  void hangingDisksAndSaturatedLinesCostNoSession() {
+    try (Script script = Script.withTtl(29, 3, SECOND)) {
+      boolean[] goesOn = {true};
+      for (int i = 1; i <= 3; i++) {
+        Writer writer = script.writer(i);
+        writer.appendAndWait(SECOND);
+        writer.appendEvery(50 * MILLI, () -> goesOn[0]);
+      }
+      List<ChunkNode> nodes = script.world.chunkNodes();
+      for (ChunkNode from : nodes) {
+        for (ChunkNode to : nodes) {
+          script.world.wires().slow(from.host(), to.host(), 200 * MILLI);
+        }
+      }
+      for (int i = 0; i < 12; i++) {
+        for (ChunkNode node : nodes) {
+          requireNonNull(node.host().life()).stallDisk(3 * SECOND);
+        }
+        script.pass(6 * SECOND);
+      }
+      goesOn[0] = false;
+      script.world.wires().mendAll();
+      assertThat(script.told("why=session over")).isZero();
+      assertThat(script.told("SESSION_ENDED")).isZero();
+      assertThat(script.told("LEASE_EXPIRED")).isZero();
+      assertThat(script.told("LEASE_RELEASED")).isPositive();
+      script.atRest();
+      assertThat(script.book.acknowledged()).isGreaterThan(1_000);
+    }
+  }
+
+  /**
    * A chunkserver is told to stop while a write hangs in its disk (patroni 3639: the watchdog was
    * disarmed before the workers had stopped). The lease is given back only after that write has
    * ended, or, as of any disk that stalls, after W.

@@ -82,6 +82,17 @@ final class Script implements AutoCloseable {
       Durability durability,
       boolean writesOn,
       long writeTimeoutNanos) {
+    this(seed, chunkServers, durability, writesOn, writeTimeoutNanos, 1, 2 * SECOND);
+  }
+
+  private Script(
+      long seed,
+      int chunkServers,
+      Durability durability,
+      boolean writesOn,
+      long writeTimeoutNanos,
+      int masters,
+      long ttlNanos) {
     this.writeTimeoutNanos = writeTimeoutNanos;
     LOGGER.setLevel(Level.OFF);
     swarm =
@@ -90,7 +101,7 @@ final class Script implements AutoCloseable {
             CLIENTS,
             3,
             durability,
-            2 * SECOND,
+            ttlNanos,
             15 * SECOND,
             0,
             Set.of(),
@@ -105,10 +116,20 @@ final class Script implements AutoCloseable {
             chunkServers,
             false);
     loop = new EventLoop(seed, this::note);
-    world = new SimulatedWorld(loop, swarm);
+    world = new SimulatedWorld(loop, swarm, masters);
     book = new RecordBook(loop);
     world.startAll();
     until(10 * SECOND, "all servers live", () -> liveServers() == chunkServers);
+  }
+
+  /** A quiet world with three masters, one of which has been elected. */
+  static Script withThreeMasters(long seed, int chunkServers) {
+    return new Script(seed, chunkServers, Durability.REPLICATED, false, 20 * SECOND, 3, 2 * SECOND);
+  }
+
+  /** A quiet world with another T. */
+  static Script withTtl(long seed, int chunkServers, long ttlNanos) {
+    return new Script(seed, chunkServers, Durability.REPLICATED, true, 20 * SECOND, 1, ttlNanos);
   }
 
   private void note(String line) {
@@ -445,6 +466,7 @@ final class Script implements AutoCloseable {
       readWhole(path, ReadMode.DEFAULT, true);
     }
     long limit = loop.now() + 30 * SECOND;
+    assertThat(world.masterDifference()).isNull();
     String difference = difference();
     while (difference != null && loop.now() < limit) {
       pass(200 * MILLI);
