@@ -134,7 +134,8 @@ final class FakeMaster implements ClusterApi {
             List.copyOf(link.revocations),
             List.copyOf(link.commands),
             0,
-            List.of());
+            List.of(),
+            0);
     link.grants.clear();
     link.revocations.clear();
     link.commands.clear();

@@ -21,6 +21,7 @@ import io.leasefs.master.placement.SpreadPlacement;
 import io.leasefs.master.replicated.ReplicatedState;
 import io.leasefs.master.state.StateView;
 import io.leasefs.server.events.EventLog;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
@@ -104,6 +105,11 @@ public final class Master {
         return loop.heartbeat(responses, broken);
       }
     };
+  }
+
+  /** In one line, why this leader serves nobody for its log is short; empty where it does. */
+  public Optional<String> shortage() {
+    return loop.shortage();
   }
 
   /** What it is now. */

@@ -23,6 +23,7 @@ record MasterConfig(
     long chunkBytes,
     int replication,
     long trashExpiryMillis,
+    long quarantineNanos,
     Optional<SortedMap<ServerId, ServerAddress>> peers) {
   static final ConfigKey<Long> ID =
       ConfigKey.number("id", "number of this master", 1, 99).withDefault("1");
@@ -37,6 +38,10 @@ record MasterConfig(
   static final ConfigKey<Duration> TRASH_EXPIRY =
       ConfigKey.duration("trash.expiry", "what lies longer in the trash is dropped")
           .withDefault("6h");
+  static final ConfigKey<Duration> QUARANTINE_EXPIRY =
+      ConfigKey.duration(
+              "quarantine.expiry", "copies of chunks that the log does not know are kept so long")
+          .withDefault("24h");
   static final ConfigKey<String> PEERS =
       ConfigKey.text(
               "peers", "all masters' log addresses, this one's included: 1=HOST:PORT,2=HOST:PORT")
@@ -57,6 +62,7 @@ record MasterConfig(
         CHUNK_SIZE,
         REPLICATION,
         TRASH_EXPIRY,
+        QUARANTINE_EXPIRY,
         PEERS,
         ServerKeys.ALLOW_FAULTS,
         ServerKeys.FAULT_DRIFT,
@@ -78,6 +84,7 @@ record MasterConfig(
         chunkBytes,
         config.get(REPLICATION).intValue(),
         config.get(TRASH_EXPIRY).toMillis(),
+        config.get(QUARANTINE_EXPIRY).toNanos(),
         config.find(PEERS).map(MasterConfig::peers));
   }
 

@@ -100,6 +100,7 @@ public final class MasterMain {
             mine.chunkBytes(),
             mine.replication(),
             mine.trashExpiryMillis(),
+            mine.quarantineNanos(),
             MAX_PENDING);
     Master master =
         new Master(settings, clock, control, timers, new SecureChance(), log, state, events);
@@ -179,8 +180,13 @@ public final class MasterMain {
     Map<String, Object> facts = new LinkedHashMap<>();
     facts.put("cluster", cluster);
     facts.put("term", role.term());
-    String state = !isServed(role) ? "starting" : role.leading() ? "leading" : "following";
-    return new Health(isServed(role), state, facts);
+    Optional<String> shortage = master.shortage();
+    shortage.ifPresent(why -> facts.put("shortage", why));
+    String state =
+        shortage.isPresent()
+            ? "log is short"
+            : !isServed(role) ? "starting" : role.leading() ? "leading" : "following";
+    return new Health(isServed(role) && shortage.isEmpty(), state, facts);
   }
 
   private static Map<String, Object> facts(

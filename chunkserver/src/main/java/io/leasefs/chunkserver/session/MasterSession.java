@@ -132,6 +132,7 @@ public final class MasterSession {
     switch (action) {
       case SessionAction.RaiseIncarnation raise -> raiseIncarnation(raise.by());
       case SessionAction.StoreTerm store -> storeTerm(store.term());
+      case SessionAction.StoreOrdinal store -> storeOrdinal(store.ordinal());
       case SessionAction.Register register -> register(register);
       case SessionAction.Joined joined -> joined(joined);
       case SessionAction.Collect collect -> listener.collect();
@@ -182,6 +183,17 @@ public final class MasterSession {
             post(new SessionEvent.TermStored(term));
           } catch (IOException e) {
             notStored(e);
+          }
+        });
+  }
+
+  private void storeOrdinal(long ordinal) {
+    diskExecutor.execute(
+        () -> {
+          try {
+            record.storeOrdinal(ordinal);
+          } catch (IOException e) {
+            logger.warn("the newest ordinal cannot be written reason=\"{}\"", e.toString());
           }
         });
   }

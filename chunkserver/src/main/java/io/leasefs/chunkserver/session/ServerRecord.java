@@ -10,27 +10,33 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What a server must not forget about its masters: the highest term that it has seen, and its
- * cluster. (Its incarnation is the disk's.) File {@code server} of the data folder:
+ * What a server must not forget about its masters: the highest term that it has seen, its cluster,
+ * and how far it has heard of their log. (Its incarnation is the disk's.) File {@code server} of
+ * the data folder:
  *
  * <pre>
  * term: 281474976710658
  * cluster: 6f0c6d3e4b5a4f0e9a60c2f1f6a0a9d1
+ * ordinal: 4711
  * crc32c: 6dbfc7d4
  * </pre>
  *
- * The CRC is over all bytes before its line; the cluster is empty until the server has joined one.
- * Replaced as a whole and fsynced. A file that does not read is an error: nothing is made up, for
- * with a lower term the orders of a deposed master would be obeyed. Used by one thread at a time.
+ * The CRC is over all bytes before its line; the cluster is empty until the server has joined one;
+ * the ordinal, of an entry of the masters' log, is left out in folders of format 1. Replaced as a
+ * whole and fsynced. A file that does not read is an error: nothing is made up, for with a lower
+ * term the orders of a deposed master would be obeyed. Used by one thread at a time.
  */
 public final class ServerRecord {
   private static final String NAME = "server";
   private static final Pattern FORM =
-      Pattern.compile("(term: (\\d{1,19})\ncluster: (\\S*)\n)crc32c: ([0-9a-f]{8})\n");
+      Pattern.compile(
+          "(term: (\\d{1,19})\ncluster: (\\S*)\n(?:ordinal: (\\d{1,19})\n)?)"
+              + "crc32c: ([0-9a-f]{8})\n");
 
   private final Disk disk;
   private long term;
   private String clusterId = "";
+  private long ordinal;
 
   private ServerRecord(Disk disk) {
     this.disk = disk;
@@ -53,11 +59,12 @@ public final class ServerRecord {
       text = new String(bytes.array(), 0, bytes.position(), StandardCharsets.UTF_8);
     }
     Matcher matcher = FORM.matcher(text);
-    if (!matcher.matches() || !matcher.group(4).equals(crc(matcher.group(1)))) {
+    if (!matcher.matches() || !matcher.group(5).equals(crc(matcher.group(1)))) {
       throw new IOException("file '" + NAME + "' of the data folder is damaged");
     }
     term = Long.parseLong(matcher.group(2));
     clusterId = matcher.group(3);
+    ordinal = matcher.group(4) == null ? 0 : Long.parseLong(matcher.group(4));
   }
 
   public long term() {
@@ -69,10 +76,15 @@ public final class ServerRecord {
     return clusterId;
   }
 
+  /** The highest ordinal of the masters' log that was heard of; 0 where none was noted. */
+  public long ordinal() {
+    return ordinal;
+  }
+
   /** On the disk when this returns; a lower one changes nothing. */
   public void storeTerm(long seen) throws IOException {
     if (seen > term) {
-      write(seen, clusterId);
+      write(seen, clusterId, ordinal);
       term = seen;
     }
   }
@@ -80,13 +92,22 @@ public final class ServerRecord {
   /** On the disk when this returns. */
   public void storeCluster(String joined) throws IOException {
     if (!joined.equals(clusterId)) {
-      write(term, joined);
+      write(term, joined, ordinal);
       clusterId = joined;
     }
   }
 
-  private void write(long newTerm, String newCluster) throws IOException {
-    String body = "term: " + newTerm + "\ncluster: " + newCluster + "\n";
+  /** On the disk when this returns; a lower one changes nothing. */
+  public void storeOrdinal(long heard) throws IOException {
+    if (heard > ordinal) {
+      write(term, clusterId, heard);
+      ordinal = heard;
+    }
+  }
+
+  private void write(long newTerm, String newCluster, long newOrdinal) throws IOException {
+    String body =
+        "term: " + newTerm + "\ncluster: " + newCluster + "\nordinal: " + newOrdinal + "\n";
     String text = body + "crc32c: " + crc(body) + "\n";
     String sibling = NAME + ".new";
     disk.delete(sibling);

@@ -18,6 +18,12 @@ public sealed interface SessionAction {
   /** Make this the highest term seen on disk, fsynced; then tell. */
   record StoreTerm(long term) implements SessionAction {}
 
+  /**
+   * Make this the highest ordinal heard of on disk, fsynced. Nothing waits for it: what it guards
+   * is a master that was put back to an older log.
+   */
+  record StoreOrdinal(long ordinal) implements SessionAction {}
+
   /** Register at this master; tell what came of it, with the attempt's number. */
   record Register(long attempt, ServerAddress master, Registration.Request request)
       implements SessionAction {}

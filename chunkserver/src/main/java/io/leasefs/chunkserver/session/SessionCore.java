@@ -50,6 +50,12 @@ public final class SessionCore {
   /** The last heartbeat of a stopping server is waited for this long. */
   static final long STOP_NANOS = 150_000_000;
 
+  /**
+   * How far the masters' log has been heard of goes to the disk no more often than this. What is
+   * missed by it are numbers that are on this disk anyway, or of no copy here.
+   */
+  static final long STORE_ORDINAL_NANOS = 10_000_000_000L;
+
   /** A wake-up that is late by more than this was no accident of scheduling. */
   static final long PAUSE_NANOS = 200_000_000;
 
@@ -107,6 +113,14 @@ public final class SessionCore {
   /** The highest term seen that is on the disk. */
   private long term;
 
+  /** The highest number of the masters' log that was heard of, from them or from copies here. */
+  private long ordinal;
+
+  /** What of it was sent to the disk, and when. */
+  private long ordinalStored;
+
+  private long ordinalStoredAt = Long.MIN_VALUE / 2;
+
   /** Responses that wait until their term is on the disk, in order; the first names the term. */
   private final ArrayDeque<Heartbeat.Response> untilTermStored = new ArrayDeque<>();
 
@@ -162,11 +176,14 @@ public final class SessionCore {
   /**
    * @param clusterId empty where the server has never joined one
    * @param storedTerm the highest term on the disk
+   * @param storedOrdinal the highest ordinal on the disk
    */
-  public SessionCore(Identity identity, String clusterId, long storedTerm) {
+  public SessionCore(Identity identity, String clusterId, long storedTerm, long storedOrdinal) {
     this.identity = identity;
     this.clusterId = clusterId;
     this.term = storedTerm;
+    this.ordinal = storedOrdinal;
+    this.ordinalStored = storedOrdinal;
   }
 
   /**
@@ -247,7 +264,9 @@ public final class SessionCore {
                 incarnation,
                 nonce,
                 identity.bootId,
-                identity.disks)));
+                identity.disks,
+                term,
+                ordinal)));
   }
 
   private void registered(SessionEvent.Registered answer, long now) {
@@ -278,6 +297,7 @@ public final class SessionCore {
     }
     clusterId = response.clusterId();
     session = response.session();
+    ordinal = Math.max(ordinal, session.value());
     registered = true;
     raiseBy = 1;
     failuresInARow = 0;
@@ -401,6 +421,7 @@ public final class SessionCore {
     switch (news) {
       case News.Changed changed -> {
         replicas.put(changed.report().spec().handle(), changed.report());
+        noteNumbers(changed.report());
         toldMeanwhile.add(changed.report().spec().handle());
       }
       case News.Gone gone -> {
@@ -476,7 +497,8 @@ public final class SessionCore {
                 contents.gone,
                 disks,
                 openChunks(),
-                pausesSeen)));
+                pausesSeen,
+                ordinal)));
   }
 
   private long openChunks() {
@@ -564,6 +586,7 @@ public final class SessionCore {
       HeldLeases known, Heartbeat.Response response, HeldLeases.Outcome outcome, long now) {
     hops = 0;
     failuresInARow = 0;
+    ordinal = Math.max(ordinal, response.appliedOrdinal());
     if (response.answersSequence() >= sequence) {
       unansweredSince = -1;
     } else if (unansweredSince >= 0) {
@@ -631,11 +654,28 @@ public final class SessionCore {
     for (ReplicaReport report : reports) {
       if (!toldMeanwhile.contains(report.spec().handle())) {
         replicas.put(report.spec().handle(), report);
+        noteNumbers(report);
       }
     }
     fullReportDue = true;
     fullReportSequence = -1;
     sendSoon = true;
+  }
+
+  /** A copy proves that the log reached its numbers; one that cannot be read proves nothing. */
+  private void noteNumbers(ReplicaReport report) {
+    if (!report.replica().equals(ReplicaReport.UNKNOWN)) {
+      ordinal = Math.max(ordinal, report.spec().handle().value());
+      ordinal = Math.max(ordinal, report.replica().value());
+    }
+  }
+
+  private void storeOrdinal(long now) {
+    if (registered && ordinal > ordinalStored && now - ordinalStoredAt >= STORE_ORDINAL_NANOS) {
+      ordinalStored = ordinal;
+      ordinalStoredAt = now;
+      actions.add(new SessionAction.StoreOrdinal(ordinal));
+    }
   }
 
   private void over(List<LeaseName> ended, String why) {
@@ -690,6 +730,7 @@ public final class SessionCore {
       actions.add(new SessionAction.Stopped(stopHeard));
       return;
     }
+    storeOrdinal(now);
     HeldLeases known = leases;
     if (phase == Phase.CONNECTED && known != null && now >= nextSendAt()) {
       send(known, now);

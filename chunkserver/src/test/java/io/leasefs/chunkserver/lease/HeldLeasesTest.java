@@ -80,7 +80,8 @@ class HeldLeasesTest {
             revocations,
             List.of(),
             0,
-            List.of()));
+            List.of(),
+            0));
   }
 
   @Test
@@ -268,7 +269,8 @@ class HeldLeasesTest {
                       List.of(),
                       List.of(),
                       0,
-                      List.of()));
+                      List.of(),
+                      0));
           if (outcome.accepted() && ttl > 0) {
             bound = Math.max(bound, sent[(int) answered] + ttl - TERMS.guardNanos());
           }

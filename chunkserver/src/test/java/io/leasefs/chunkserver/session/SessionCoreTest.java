@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasefs.common.api.Heartbeat;
 import io.leasefs.common.api.Heartbeat.DiskReport;
 import io.leasefs.common.api.Heartbeat.LeaseName;
+import io.leasefs.common.api.Heartbeat.ReplicaReport;
 import io.leasefs.common.api.Heartbeat.Status;
 import io.leasefs.common.api.Registration;
 import io.leasefs.common.error.ErrorCode;
@@ -41,6 +42,7 @@ class SessionCoreTest {
   private SessionCore core = coreFor(M1, M2);
   private long now = 1_000 * MILLI;
   private long responseNumber;
+  private long appliedOrdinal;
   private final List<SessionAction> done = new ArrayList<>();
 
   private static SessionCore coreFor(ServerAddress... masters) {
@@ -51,7 +53,8 @@ class SessionCoreTest {
     return new SessionCore(
         new SessionCore.Identity(SELF, "r1", "boot", List.of(new DiskId("d1")), List.of(masters)),
         "",
-        term);
+        term,
+        0);
   }
 
   private void step(SessionEvent event) {
@@ -122,7 +125,8 @@ class SessionCoreTest {
                 List.of(),
                 List.of(),
                 0,
-                List.of())));
+                List.of(),
+                appliedOrdinal)));
   }
 
   private static LeaseGrant grant(long version) {
@@ -262,7 +266,8 @@ class SessionCoreTest {
                 List.of(),
                 List.of(),
                 0,
-                List.of())));
+                List.of(),
+                appliedOrdinal)));
     pass(200);
     assertThat(lastSent().released()).hasSize(1);
   }
@@ -326,7 +331,8 @@ class SessionCoreTest {
                 List.of(new LeaseName(CHUNK, version - 1)),
                 List.of(command),
                 77,
-                List.of())));
+                List.of(),
+                0)));
   }
 
   /**
@@ -540,5 +546,61 @@ class SessionCoreTest {
     pass(1_500);
     assertThat(all(SessionAction.PauseSeen.class)).hasSize(1);
     assertThat(lastSent().pausesSeen()).isEqualTo(1);
+  }
+
+  // ---- how far the masters' log was heard of ---------------------------------------------------
+
+  @Test
+  void registersAndBeatsWithTheHighestOrdinalThatItHasHeardOf() {
+    core =
+        new SessionCore(
+            new SessionCore.Identity(SELF, "r1", "boot", List.of(new DiskId("d1")), List.of(M1)),
+            "cluster",
+            3,
+            700);
+    step(new SessionEvent.Start(HERE, List.of()));
+    step(new SessionEvent.IncarnationRaised(7, 99));
+    Registration.Request request = last(SessionAction.Register.class).request();
+    assertThat(request.highestOrdinal()).isEqualTo(700);
+    assertThat(request.highestTerm()).isEqualTo(3);
+  }
+
+  @Test
+  void ordinalsComeFromMastersAndFromCopiesThatCanBeRead() {
+    connect();
+    assertThat(lastSent().highestOrdinal()).as("the session's").isEqualTo(40);
+    appliedOrdinal = 50;
+    answer(Status.OK);
+    step(new SessionEvent.Told(new News.Changed(copy(60, 61))));
+    step(new SessionEvent.Told(new News.Changed(copy(90, 0)))); // only its name says so
+    pass(10);
+    assertThat(lastSent().highestOrdinal()).isEqualTo(61);
+  }
+
+  @Test
+  void ordinalGoesToTheDiskAtOnceAndThenSeldom() {
+    connect();
+    assertThat(all(SessionAction.StoreOrdinal.class))
+        .containsExactly(new SessionAction.StoreOrdinal(40));
+    for (int i = 1; i <= 25; i++) {
+      pass(1000);
+      appliedOrdinal = 100L + i;
+      answer(Status.OK);
+    }
+    assertThat(all(SessionAction.StoreOrdinal.class)).hasSize(3);
+  }
+
+  private static ReplicaReport copy(long chunk, long replica) {
+    return new ReplicaReport(
+        new ChunkSpec(new ChunkHandle(chunk), new FileId(3), 1 << 20, Durability.REPLICATED),
+        new ReplicaId(replica),
+        new DiskId("d1"),
+        Heartbeat.ReplicaState.SEALED,
+        0,
+        1,
+        1,
+        1,
+        1,
+        Optional.empty());
   }
 }

@@ -75,6 +75,9 @@ final class ErrorReport {
       case NO_SPACE -> "free some space or add chunkservers; see 'leasefs node ls'";
       case TOO_FEW_SERVERS -> "start more chunkservers; see 'leasefs node ls'";
       case CORRUPT -> "see which copies are bad with 'leasefs fsck'";
+      case LOG_SHORT ->
+          "put the newest copy of the master's folder back; where there is none,"
+              + " 'leasefs masters raise-generation' goes on without what is missing";
       case OUTCOME_UNKNOWN -> "it may have taken effect: look before you do it again";
       case STARTING, NOT_LEADER, BUSY -> "try again in a moment";
       case UNREACHABLE, TIMED_OUT, NOT_PRIMARY, STALE_VERSION, UNKNOWN_SESSION ->

@@ -55,6 +55,12 @@ final class FsckVerb extends Verb {
       }
     } while (page.size() >= PAGE);
     listing.finish();
+    int quarantined = QuarantineVerb.all(this).size();
+    if (quarantined > 0) {
+      note(
+          Quantities.count(quarantined, "copy is", "copies are")
+              + " in quarantine, of no file here: see 'leasefs quarantine ls'");
+    }
     note(
         listing.size() == 0
             ? "all is well below " + top

@@ -75,6 +75,7 @@ final class StatusVerb extends Verb {
         "unavailable", status.unavailable(),
         "leasesHeld", status.leasesHeld(),
         "trashEntries", status.trashEntries(),
+        "quarantined", status.quarantined(),
         "lastReassignment", status.lastReassignment().map(EventRows::json).orElse(null));
   }
 
@@ -85,7 +86,7 @@ final class StatusVerb extends Verb {
             + "nodes    %d live, %d draining, %d dead   their disks: %s used of %s%n"
             + "files    %d    folders %d    chunks %d    trash %d%n"
             + "replicas %d    under-replicated %d  stale %d  damaged %d  unavailable %d%n"
-            + "leases   %d held%s%s",
+            + "leases   %d held%s%s%s",
         s.clusterId(),
         health,
         s.version(),
@@ -109,7 +110,17 @@ final class StatusVerb extends Verb {
         s.unavailable(),
         s.leasesHeld(),
         s.lastReassignment().map(StatusVerb::reassignment).orElse(""),
+        quarantined(s.quarantined()),
         next(health));
+  }
+
+  private static String quarantined(long copies) {
+    return copies == 0
+        ? ""
+        : System.lineSeparator()
+            + "quarantine "
+            + Quantities.count(copies, "copy", "copies")
+            + " that the log does not count: see 'leasefs quarantine ls'";
   }
 
   /** What to look at next, on a line of its own. */

@@ -61,7 +61,9 @@ public final class VerbCatalogue {
             "test"));
     catalogue.ours(Group.LEASES, List.of("lease", "why"));
     catalogue.ours(
-        Group.CLUSTER, List.of("status", "events", "node", "chunk", "fsck", "trash", "wait"));
+        Group.CLUSTER,
+        List.of(
+            "status", "events", "node", "chunk", "fsck", "quarantine", "masters", "trash", "wait"));
     catalogue.ours(Group.TOOLS, List.of("context", "config", "fault", "completion", "version"));
     return catalogue;
   }

@@ -4,6 +4,7 @@ import io.leasefs.common.api.AdminApi;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ClusterEvent;
 import io.leasefs.common.model.FilePath;
+import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.ServerId;
 import java.util.List;
 import java.util.Optional;
@@ -60,5 +61,24 @@ public final class RoutedAdmin implements AdminApi {
   @Override
   public CompletableFuture<List<Finding>> check(FilePath path, String after, int limit) {
     return router.askAdmin("check of " + path, 0, admin -> admin.check(path, after, limit));
+  }
+
+  @Override
+  public CompletableFuture<Integer> raiseGeneration() {
+    return router.askAdmin("raising of the generation", 0, AdminApi::raiseGeneration);
+  }
+
+  @Override
+  public CompletableFuture<List<QuarantinedCopy>> quarantined(Optional<CopyName> after, int limit) {
+    return router.askAdmin(
+        "list of copies in quarantine", 0, admin -> admin.quarantined(after, limit));
+  }
+
+  @Override
+  public CompletableFuture<Void> deleteQuarantined(CopyName copy, ReplicaId replica) {
+    return router.askAdmin(
+        "deletion of the copy of " + copy.chunk() + " at " + copy.server(),
+        0,
+        admin -> admin.deleteQuarantined(copy, replica));
   }
 }

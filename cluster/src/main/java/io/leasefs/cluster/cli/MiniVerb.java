@@ -84,6 +84,7 @@ public final class MiniVerb extends Verb {
       Thread forget = new Thread(() -> forget(context, cluster), "forget the context");
       Runtime.getRuntime().addShutdownHook(forget);
       announce(cluster, context, System.nanoTime() - begun);
+      cluster.shortage().ifPresent(why -> warn(why.getMessage() + ": " + why.hint()));
       int exitCode = watch(cluster);
       forget(context, cluster);
       return exitCode;

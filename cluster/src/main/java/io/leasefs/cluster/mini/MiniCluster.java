@@ -14,6 +14,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One master and some chunkservers as child processes of this JVM, on free ports of loopback. They
@@ -35,6 +36,7 @@ public final class MiniCluster implements AutoCloseable {
   private final List<ServerChild> chunkServers;
   private final Thread hook;
   private ServerAddress masterAddress;
+  private @Nullable LeaseFsException shortage;
   private volatile boolean over;
 
   /** Guarded by this. */
@@ -135,7 +137,17 @@ public final class MiniCluster implements AutoCloseable {
         }
         LockSupport.parkNanos(LOOK_NANOS);
       }
+    } catch (LeaseFsException e) {
+      if (e.code() != ErrorCode.LOG_SHORT) {
+        throw e;
+      }
+      shortage = e; // it runs, so that an operator can decide
     }
+  }
+
+  /** Why the master serves nobody but who only looks; empty where it serves. */
+  public Optional<LeaseFsException> shortage() {
+    return Optional.ofNullable(shortage);
   }
 
   /** Starts the master, on the port that it had before if it had one. */

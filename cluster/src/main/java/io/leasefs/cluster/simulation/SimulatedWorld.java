@@ -332,6 +332,7 @@ final class SimulatedWorld {
             1 << 20,
             swarm.replication(),
             6 * 3_600_000L,
+            10_000_000_000L,
             10_000);
     EventLog events = new EventLog(self, life::nanos, life::wallMillis, 1_000, this::noted);
     Master master =

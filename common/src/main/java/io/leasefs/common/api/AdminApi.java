@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
-/** What an operator asks the master about the cluster. Read-only but for {@code node} orders. */
+/** What an operator asks the master about the cluster, and the few orders that there are. */
 public interface AdminApi {
   CompletableFuture<ClusterStatus> status();
 
@@ -43,7 +43,8 @@ public interface AdminApi {
       long unavailable,
       long leasesHeld,
       long trashEntries,
-      Optional<ClusterEvent> lastReassignment) {}
+      Optional<ClusterEvent> lastReassignment,
+      long quarantined) {}
 
   CompletableFuture<List<NodeStatus>> nodes();
 
@@ -149,4 +150,54 @@ public interface AdminApi {
     /** No good copy can be reached now. */
     UNAVAILABLE
   }
+
+  /**
+   * Goes on with a log that is short of what its servers have heard of: from the answer, the new
+   * generation, on, nothing is named as it may have been in the part that is missing, and copies
+   * that only that part knew are kept. Refused where nothing is missing, and BUSY while leases that
+   * it may have given can still be held.
+   */
+  CompletableFuture<Integer> raiseGeneration();
+
+  /**
+   * Copies that the log does not count and that are not deleted, by server and chunk: a page, above
+   * the given one.
+   */
+  CompletableFuture<List<QuarantinedCopy>> quarantined(Optional<CopyName> after, int limit);
+
+  /** A copy on a server. */
+  record CopyName(ServerId server, ChunkHandle chunk) {}
+
+  /**
+   * A copy in quarantine.
+   *
+   * @param file that it was of
+   * @param version the highest that it has started or promised
+   * @param leftNanos until it is deleted; -1: not without an order
+   */
+  record QuarantinedCopy(
+      CopyName name,
+      ReplicaId replica,
+      FileId file,
+      Heartbeat.ReplicaState state,
+      long version,
+      long lengthBytes,
+      QuarantineReason reason,
+      long leftNanos) {}
+
+  /** Why a copy is in quarantine. */
+  enum QuarantineReason {
+    /** The log does not know the chunk, which is of an earlier generation: kept. */
+    LOST,
+    /**
+     * It has started or promised a version above those that the log had when its generation was
+     * raised: kept.
+     */
+    AHEAD,
+    /** The log does not know the chunk: deleted after a time. */
+    UNKNOWN
+  }
+
+  /** Orders a copy in quarantine to be deleted. */
+  CompletableFuture<Void> deleteQuarantined(CopyName copy, ReplicaId replica);
 }

@@ -18,7 +18,11 @@ import java.util.Optional;
 public final class Heartbeat {
   private Heartbeat() {}
 
-  /** From a chunkserver, every h and whenever it has something urgent. */
+  /**
+   * From a chunkserver, every h and whenever it has something urgent.
+   *
+   * @param highestOrdinal of the masters' log that it has heard of
+   */
   public record Request(
       String clusterId,
       ServerId server,
@@ -38,7 +42,8 @@ public final class Heartbeat {
       List<ChunkHandle> replicasGone,
       List<DiskReport> disks,
       long openChunks,
-      long pausesSeen) {}
+      long pausesSeen,
+      long highestOrdinal) {}
 
   /** A chunk lease by name. */
   public record LeaseName(ChunkHandle chunk, long version) {}
@@ -137,7 +142,11 @@ public final class Heartbeat {
     WRONG_CLUSTER
   }
 
-  /** The master's answer; grants travel here and nowhere else. */
+  /**
+   * The master's answer; grants travel here and nowhere else.
+   *
+   * @param appliedOrdinal of the log's last applied entry; 0: not told
+   */
   public record Response(
       String clusterId,
       long term,
@@ -151,7 +160,8 @@ public final class Heartbeat {
       List<LeaseName> revocations,
       List<Command> commands,
       long deadWatermark,
-      List<SessionId> deadExceptions) {}
+      List<SessionId> deadExceptions,
+      long appliedOrdinal) {}
 
   /** An order of the master. Each names what it expects, and is checked again where it arrives. */
   public sealed interface Command {

@@ -17,6 +17,8 @@ public final class Registration {
    * @param incarnation raised and fsynced before every new registration
    * @param nonce random, the same in a retry of the same registration
    * @param bootId the kernel's
+   * @param highestTerm seen
+   * @param highestOrdinal of the masters' log that it has heard of
    */
   public record Request(
       String clusterId,
@@ -26,7 +28,9 @@ public final class Registration {
       long incarnation,
       long nonce,
       String bootId,
-      List<DiskId> disks) {}
+      List<DiskId> disks,
+      long highestTerm,
+      long highestOrdinal) {}
 
   /** The session, and the terms that the cluster runs with. */
   public record Response(

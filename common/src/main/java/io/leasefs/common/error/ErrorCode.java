@@ -28,6 +28,8 @@ public enum ErrorCode {
   NO_SPACE(Reaction.BACK_OFF, 9),
   TOO_FEW_SERVERS(Reaction.BACK_OFF, 9),
   BUSY(Reaction.BACK_OFF, 9),
+  /** The masters' log ends before what its servers have heard of: an operator has to decide. */
+  LOG_SHORT(Reaction.TELL, 7),
   INTERNAL(Reaction.TELL, 1);
 
   /** What a client does with an error. */

@@ -58,6 +58,8 @@ final class ClusterCodec {
         .setNonce(value.nonce())
         .setBootId(value.bootId())
         .addAllDisks(each(value.disks(), DiskId::text))
+        .setHighestTerm(value.highestTerm())
+        .setHighestOrdinal(value.highestOrdinal())
         .build();
   }
 
@@ -70,7 +72,9 @@ final class ClusterCodec {
         value.getIncarnation(),
         value.getNonce(),
         value.getBootId(),
-        each(value.getDisksList(), DiskId::new));
+        each(value.getDisksList(), DiskId::new),
+        value.getHighestTerm(),
+        value.getHighestOrdinal());
   }
 
   static RegisterResponse toProto(Registration.Response value) {
@@ -125,7 +129,8 @@ final class ClusterCodec {
             .addAllReplicasGone(each(value.replicasGone(), ChunkHandle::value))
             .addAllDisks(each(value.disks(), ClusterCodec::toProto))
             .setOpenChunks(value.openChunks())
-            .setPausesSeen(value.pausesSeen());
+            .setPausesSeen(value.pausesSeen())
+            .setHighestOrdinal(value.highestOrdinal());
     value
         .heldInFull()
         .ifPresent(
@@ -157,7 +162,8 @@ final class ClusterCodec {
         each(value.getReplicasGoneList(), ChunkHandle::new),
         each(value.getDisksList(), ClusterCodec::toModel),
         value.getOpenChunks(),
-        value.getPausesSeen());
+        value.getPausesSeen(),
+        value.getHighestOrdinal());
   }
 
   static HeldLeaseProto toProto(Heartbeat.HeldLease value) {
@@ -336,7 +342,8 @@ final class ClusterCodec {
             .addAllRevocations(each(value.revocations(), ClusterCodec::toProto))
             .addAllCommands(each(value.commands(), ClusterCodec::toProto))
             .setDeadWatermark(value.deadWatermark())
-            .addAllDeadExceptions(each(value.deadExceptions(), SessionId::value));
+            .addAllDeadExceptions(each(value.deadExceptions(), SessionId::value))
+            .setAppliedOrdinal(value.appliedOrdinal());
     value.leaderHint().ifPresent(hint -> builder.setLeaderHint(ProtoCodec.toProto(hint)));
     return builder.build();
   }
@@ -357,7 +364,8 @@ final class ClusterCodec {
         each(value.getRevocationsList(), ClusterCodec::toModel),
         each(value.getCommandsList(), ClusterCodec::toModel),
         value.getDeadWatermark(),
-        each(value.getDeadExceptionsList(), SessionId::new));
+        each(value.getDeadExceptionsList(), SessionId::new),
+        value.getAppliedOrdinal());
   }
 
   static CommandProto toProto(Heartbeat.Command value) {

@@ -23,6 +23,8 @@ import io.leasefs.proto.v1.NodeStateProto;
 import io.leasefs.proto.v1.NodeStatusProto;
 import io.leasefs.proto.v1.OpenFileProto;
 import io.leasefs.proto.v1.PendingChangeProto;
+import io.leasefs.proto.v1.QuarantineReasonProto;
+import io.leasefs.proto.v1.QuarantinedCopyProto;
 import io.leasefs.proto.v1.SetAttributesRequest;
 import io.leasefs.proto.v1.SeverityProto;
 import io.leasefs.proto.v1.TrashedProto;
@@ -36,6 +38,9 @@ final class MasterCodec {
       new EnumTable<>(AdminApi.NodeState.class, NodeStateProto.class, "NODE_STATE_");
   private static final EnumTable<AdminApi.Severity, SeverityProto> SEVERITY =
       new EnumTable<>(AdminApi.Severity.class, SeverityProto.class, "SEVERITY_");
+  private static final EnumTable<AdminApi.QuarantineReason, QuarantineReasonProto> QUARANTINE =
+      new EnumTable<>(
+          AdminApi.QuarantineReason.class, QuarantineReasonProto.class, "QUARANTINE_REASON_");
 
   private MasterCodec() {}
 
@@ -200,7 +205,8 @@ final class MasterCodec {
             .setDamaged(value.damaged())
             .setUnavailable(value.unavailable())
             .setLeasesHeld(value.leasesHeld())
-            .setTrashEntries(value.trashEntries());
+            .setTrashEntries(value.trashEntries())
+            .setQuarantined(value.quarantined());
     value
         .lastReassignment()
         .ifPresent(event -> builder.setLastReassignment(ProtoCodec.toProto(event)));
@@ -233,7 +239,8 @@ final class MasterCodec {
         value.getTrashEntries(),
         value.hasLastReassignment()
             ? Optional.of(ProtoCodec.toModel(value.getLastReassignment()))
-            : Optional.empty());
+            : Optional.empty(),
+        value.getQuarantined());
   }
 
   static NodeStatusProto toProto(AdminApi.NodeStatus value) {
@@ -402,5 +409,31 @@ final class MasterCodec {
         value.hasChunk() ? Optional.of(new ChunkHandle(value.getChunk())) : Optional.empty(),
         SEVERITY.toModel(value.getSeverity()),
         value.getWhat());
+  }
+
+  static QuarantinedCopyProto toProto(AdminApi.QuarantinedCopy value) {
+    return QuarantinedCopyProto.newBuilder()
+        .setServer(value.name().server().name())
+        .setChunk(value.name().chunk().value())
+        .setReplica(value.replica().value())
+        .setFile(value.file().value())
+        .setState(ClusterCodec.toProto(value.state()))
+        .setVersion(value.version())
+        .setLengthBytes(value.lengthBytes())
+        .setReason(QUARANTINE.toProto(value.reason()))
+        .setLeftNanos(value.leftNanos())
+        .build();
+  }
+
+  static AdminApi.QuarantinedCopy toModel(QuarantinedCopyProto value) {
+    return new AdminApi.QuarantinedCopy(
+        new AdminApi.CopyName(new ServerId(value.getServer()), new ChunkHandle(value.getChunk())),
+        new ReplicaId(value.getReplica()),
+        new FileId(value.getFile()),
+        ClusterCodec.toModel(value.getState()),
+        value.getVersion(),
+        value.getLengthBytes(),
+        QUARANTINE.toModel(value.getReason()),
+        value.getLeftNanos());
   }
 }

@@ -11,6 +11,7 @@ import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkSeal;
 import io.leasefs.common.model.FileId;
 import io.leasefs.common.model.FilePath;
+import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
@@ -28,6 +29,7 @@ import io.leasefs.proto.v1.CloseRequest;
 import io.leasefs.proto.v1.ClusterServiceGrpc;
 import io.leasefs.proto.v1.ClusterStatusProto;
 import io.leasefs.proto.v1.CreateRequest;
+import io.leasefs.proto.v1.DeleteQuarantinedRequest;
 import io.leasefs.proto.v1.DeleteRequest;
 import io.leasefs.proto.v1.Done;
 import io.leasefs.proto.v1.DrainRequest;
@@ -52,6 +54,10 @@ import io.leasefs.proto.v1.NodesRequest;
 import io.leasefs.proto.v1.NodesResponse;
 import io.leasefs.proto.v1.OpenFileProto;
 import io.leasefs.proto.v1.OpenForWriteRequest;
+import io.leasefs.proto.v1.QuarantinedRequest;
+import io.leasefs.proto.v1.QuarantinedResponse;
+import io.leasefs.proto.v1.RaiseGenerationRequest;
+import io.leasefs.proto.v1.RaiseGenerationResponse;
 import io.leasefs.proto.v1.RegisterRequest;
 import io.leasefs.proto.v1.RegisterResponse;
 import io.leasefs.proto.v1.RemoveNodeRequest;
@@ -480,6 +486,49 @@ public final class MasterServer extends RpcService {
               CheckResponse.newBuilder()
                   .addAllFindings(each(findings, MasterCodec::toProto))
                   .build());
+    }
+
+    @Override
+    public void raiseGeneration(
+        RaiseGenerationRequest request, StreamObserver<RaiseGenerationResponse> reply) {
+      UnaryReply.send(
+          reply,
+          "RaiseGeneration",
+          admin::raiseGeneration,
+          generation -> RaiseGenerationResponse.newBuilder().setGeneration(generation).build());
+    }
+
+    @Override
+    public void quarantined(QuarantinedRequest request, StreamObserver<QuarantinedResponse> reply) {
+      UnaryReply.send(
+          reply,
+          "Quarantined",
+          () ->
+              admin.quarantined(
+                  request.getAfterServer().isEmpty()
+                      ? Optional.empty()
+                      : Optional.of(
+                          new AdminApi.CopyName(
+                              new ServerId(request.getAfterServer()),
+                              new ChunkHandle(request.getAfterChunk()))),
+                  request.getLimit()),
+          copies ->
+              QuarantinedResponse.newBuilder()
+                  .addAllCopies(each(copies, MasterCodec::toProto))
+                  .build());
+    }
+
+    @Override
+    public void deleteQuarantined(DeleteQuarantinedRequest request, StreamObserver<Done> reply) {
+      UnaryReply.send(
+          reply,
+          "DeleteQuarantined",
+          () ->
+              admin.deleteQuarantined(
+                  new AdminApi.CopyName(
+                      new ServerId(request.getServer()), new ChunkHandle(request.getChunk())),
+                  new ReplicaId(request.getReplica())),
+          MasterServer::done);
     }
   }
 }

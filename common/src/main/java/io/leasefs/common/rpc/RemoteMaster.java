@@ -16,6 +16,7 @@ import io.leasefs.common.model.FileId;
 import io.leasefs.common.model.FileLayout;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.FileStatus;
+import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.RequestId;
 import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.ServerAddress;
@@ -28,6 +29,7 @@ import io.leasefs.proto.v1.ChunkLayoutRequest;
 import io.leasefs.proto.v1.ChunkRequest;
 import io.leasefs.proto.v1.CloseRequest;
 import io.leasefs.proto.v1.ClusterServiceGrpc;
+import io.leasefs.proto.v1.DeleteQuarantinedRequest;
 import io.leasefs.proto.v1.DeleteRequest;
 import io.leasefs.proto.v1.Done;
 import io.leasefs.proto.v1.DrainRequest;
@@ -44,6 +46,9 @@ import io.leasefs.proto.v1.MasterServiceGrpc;
 import io.leasefs.proto.v1.MkdirRequest;
 import io.leasefs.proto.v1.NodesRequest;
 import io.leasefs.proto.v1.OpenForWriteRequest;
+import io.leasefs.proto.v1.QuarantinedRequest;
+import io.leasefs.proto.v1.RaiseGenerationRequest;
+import io.leasefs.proto.v1.RaiseGenerationResponse;
 import io.leasefs.proto.v1.RemoveNodeRequest;
 import io.leasefs.proto.v1.RenameRequest;
 import io.leasefs.proto.v1.RenewRequest;
@@ -423,6 +428,40 @@ public final class RemoteMaster implements MasterApi, AdminApi, ClusterApi {
         CheckRequest.newBuilder().setPath(path.text()).setAfter(after).setLimit(limit).build(),
         0,
         response -> each(response.getFindingsList(), MasterCodec::toModel));
+  }
+
+  @Override
+  public CompletableFuture<Integer> raiseGeneration() {
+    return calls.unary(
+        AdminServiceGrpc.getRaiseGenerationMethod(),
+        RaiseGenerationRequest.getDefaultInstance(),
+        0,
+        RaiseGenerationResponse::getGeneration);
+  }
+
+  @Override
+  public CompletableFuture<List<QuarantinedCopy>> quarantined(Optional<CopyName> after, int limit) {
+    QuarantinedRequest.Builder request = QuarantinedRequest.newBuilder().setLimit(limit);
+    after.ifPresent(
+        copy -> request.setAfterServer(copy.server().name()).setAfterChunk(copy.chunk().value()));
+    return calls.unary(
+        AdminServiceGrpc.getQuarantinedMethod(),
+        request.build(),
+        0,
+        response -> each(response.getCopiesList(), MasterCodec::toModel));
+  }
+
+  @Override
+  public CompletableFuture<Void> deleteQuarantined(CopyName copy, ReplicaId replica) {
+    return calls.unary(
+        AdminServiceGrpc.getDeleteQuarantinedMethod(),
+        DeleteQuarantinedRequest.newBuilder()
+            .setServer(copy.server().name())
+            .setChunk(copy.chunk().value())
+            .setReplica(replica.value())
+            .build(),
+        0,
+        RemoteMaster::nothing);
   }
 
   // ---- ClusterApi

@@ -51,7 +51,7 @@ final class StatusMapper {
       case NOT_A_DIRECTORY, IS_A_DIRECTORY, NOT_EMPTY -> Status.Code.FAILED_PRECONDITION;
       case NOT_LEADER, STARTING, OUTCOME_UNKNOWN, UNREACHABLE, TIMED_OUT -> Status.Code.UNAVAILABLE;
       case NOT_PRIMARY, STALE_VERSION, UNKNOWN_SESSION, FENCED -> Status.Code.ABORTED;
-      case CORRUPT -> Status.Code.DATA_LOSS;
+      case CORRUPT, LOG_SHORT -> Status.Code.DATA_LOSS;
       case NO_SPACE, TOO_FEW_SERVERS, BUSY -> Status.Code.RESOURCE_EXHAUSTED;
       case INTERNAL -> Status.Code.INTERNAL;
     };

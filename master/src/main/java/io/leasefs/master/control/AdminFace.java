@@ -16,6 +16,7 @@ import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.FileStatus;
 import io.leasefs.common.model.Member;
 import io.leasefs.common.model.Ordinal;
+import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
 import io.leasefs.master.cluster.ServerRegistry.Server;
@@ -31,6 +32,7 @@ import io.leasefs.master.state.FileEntry;
 import io.leasefs.master.state.StateView;
 import io.leasefs.server.events.EventLog;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -45,6 +47,8 @@ public final class AdminFace implements AdminApi {
   private static final long POLL_NANOS = 50_000_000;
   private static final long MAX_WAIT_NANOS = 60_000_000_000L;
   private static final int MAX_FINDINGS = 10_000;
+  private static final Comparator<CopyName> ORDER =
+      Comparator.comparing(CopyName::server).thenComparing(CopyName::chunk);
 
   private final ControlLoop loop;
   private final ControlSettings settings;
@@ -134,7 +138,8 @@ public final class AdminFace implements AdminApi {
         unavailable,
         view.leases().size(),
         view.trashCount(),
-        lastReassignment());
+        lastReassignment(),
+        desks.upkeep().quarantined().size());
   }
 
   private record Count(int goal, int good, int damaged, int stale) {}
@@ -494,6 +499,39 @@ public final class AdminFace implements AdminApi {
   private static String seconds(long durationNanos) {
     long tenths = Math.max(0, durationNanos) / 100_000_000;
     return tenths / 10 + "." + tenths % 10 + "s";
+  }
+
+  // ------------------------------------------------------------------ a log that is short
+
+  @Override
+  public CompletableFuture<Integer> raiseGeneration() {
+    return loop.raiseGeneration();
+  }
+
+  @Override
+  public CompletableFuture<List<QuarantinedCopy>> quarantined(Optional<CopyName> after, int limit) {
+    int most = Math.max(1, Math.min(limit, MAX_FINDINGS));
+    return loop.ask(
+        desks ->
+            desks.upkeep().quarantined().stream()
+                .filter(copy -> after.isEmpty() || ORDER.compare(copy.name(), after.get()) > 0)
+                .limit(most)
+                .toList());
+  }
+
+  @Override
+  public CompletableFuture<Void> deleteQuarantined(CopyName copy, ReplicaId replica) {
+    return loop.ask(
+            desks -> {
+              if (!desks.upkeep().deleteQuarantined(copy, replica)) {
+                throw new LeaseFsException(
+                    ErrorCode.NOT_FOUND,
+                    copy.chunk() + " at " + copy.server() + ": no such copy in quarantine",
+                    "see 'leasefs quarantine ls'");
+              }
+              return true;
+            })
+        .thenAccept(done -> {});
   }
 
   // ------------------------------------------------------------------ events and checks

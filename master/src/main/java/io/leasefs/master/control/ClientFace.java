@@ -510,7 +510,7 @@ public final class ClientFace implements MasterApi {
   }
 
   private LeaseFsException notServing() {
-    return Soft.notServing(loop.role());
+    return loop.notServing();
   }
 
   private static LeaseFsException gone(FileId file) {

@@ -15,11 +15,13 @@ import io.leasefs.common.model.Ordinal;
 import io.leasefs.common.model.RequestId;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
+import io.leasefs.master.cluster.LogWitness.Heard;
 import io.leasefs.master.cluster.ServerRegistry.Server;
 import io.leasefs.master.log.Operation;
 import io.leasefs.master.log.Operation.ClientCall;
 import io.leasefs.master.log.Operation.EndSessions;
 import io.leasefs.master.log.Operation.FoundCluster;
+import io.leasefs.master.log.Operation.RaiseGeneration;
 import io.leasefs.master.log.Operation.RegisterServer;
 import io.leasefs.master.log.OperationLog;
 import io.leasefs.master.log.OperationLog.Role;
@@ -28,6 +30,7 @@ import io.leasefs.master.log.OperationResult.Registered;
 import io.leasefs.master.placement.PlacementPolicy;
 import io.leasefs.master.state.ServerEntry;
 import io.leasefs.master.state.SessionEntry;
+import io.leasefs.master.state.StateView;
 import io.leasefs.server.events.EventSink;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -79,6 +82,7 @@ public final class ControlLoop {
   private volatile Set<ServerId> unreachable = Set.of();
 
   private volatile Role publicRole;
+  private volatile @Nullable Shortage publicShortage;
 
   // of the loop's tasks
   private final Map<SessionId, ServerId> ending = new LinkedHashMap<>();
@@ -118,7 +122,7 @@ public final class ControlLoop {
     this.changes = ofChunks[0];
     this.clients = ofClients[0];
     this.upkeep = new Upkeep(soft, changes, clients, placement);
-    this.heartbeats = new HeartbeatDesk(soft, this.serial, changes);
+    this.heartbeats = new HeartbeatDesk(soft, this.serial, changes, this::lookForShortage);
     this.lastTurnNanos = clock.nanos();
     log.onRole(role -> this.serial.execute(() -> roleChanged(role)));
   }
@@ -154,6 +158,10 @@ public final class ControlLoop {
   private void roleChanged(Role role) {
     boolean was = soft.serving();
     long before = soft.role.term();
+    if (!role.leading() || role.term() != before) {
+      soft.witness.clear();
+      shortage(null);
+    }
     soft.role = role;
     publicRole = role;
     if (was && (!soft.serving() || role.term() != before)) {
@@ -185,6 +193,7 @@ public final class ControlLoop {
   /** Ready: the first entry of its own term is applied. */
   private void lead() {
     long now = clock.nanos();
+    soft.reign++;
     readyNanos = now;
     lastTurnNanos = now;
     logger.info("leads term={}", soft.role.term());
@@ -207,6 +216,94 @@ public final class ControlLoop {
           (committed, failure) -> founding = false);
     }
     wakeIn(0);
+  }
+
+  // ------------------------------------------------------------------ a log that is short
+
+  /**
+   * Where a server has heard of more than this log has, this master stops serving: numbers that are
+   * missing here would be given a second time, and copies that only the missing part knows would be
+   * deleted as nobody's. Called where what is missing is no accident of who leads.
+   */
+  private void lookForShortage() {
+    Optional<Heard> ahead =
+        soft.serving()
+            ? soft.witness.ahead(soft.read(StateView::lastApplied), soft.term())
+            : Optional.empty();
+    if (ahead.isEmpty()) {
+      return;
+    }
+    Shortage found =
+        new Shortage(ahead.get(), soft.read(StateView::lastApplied), soft.term(), clock.nanos());
+    shortage(found);
+    LeaseFsException refusal = found.refusal();
+    logger.error("{}: {}", refusal.getMessage(), refusal.hint());
+    forget();
+  }
+
+  private void shortage(@Nullable Shortage now) {
+    soft.shortage = now;
+    publicShortage = now;
+  }
+
+  /** In one line, why this leader serves nobody; empty where it does. */
+  public Optional<String> shortage() {
+    return Optional.ofNullable(publicShortage).map(Shortage::line);
+  }
+
+  /** What is told instead of an answer. */
+  LeaseFsException notServing() {
+    return Soft.notServing(publicRole, publicShortage);
+  }
+
+  /**
+   * Goes on with the log as it is. No sooner than any lease has ended that the missing part may
+   * have given: none was renewed since the shortage was seen.
+   */
+  CompletableFuture<Integer> raiseGeneration() {
+    CompletableFuture<Integer> answer = new CompletableFuture<>();
+    serial.execute(() -> raiseGeneration(answer));
+    return answer;
+  }
+
+  private void raiseGeneration(CompletableFuture<Integer> answer) {
+    Shortage from = soft.shortage;
+    if (from == null) {
+      answer.completeExceptionally(
+          soft.serving()
+              ? new LeaseFsException(
+                  ErrorCode.INVALID_ARGUMENT,
+                  "the log is short of nothing that a chunkserver has heard of",
+                  "nothing has to be done")
+              : soft.notServing());
+      return;
+    }
+    long left = from.sinceNanos() + settings.terms().grantorValidityNanos() - clock.nanos();
+    if (left > 0) {
+      answer.completeExceptionally(
+          new LeaseFsException(
+              ErrorCode.BUSY,
+              "leases that the missing part of the log may have given can last for another "
+                  + (left / 1_000_000_000 + 1)
+                  + " s",
+              "order it again then"));
+      return;
+    }
+    int generation = soft.witness.nextGeneration(soft.read(StateView::generation));
+    soft.proposeUnserved(
+        new RaiseGeneration(generation),
+        (committed, failure) -> {
+          if (committed == null) {
+            answer.completeExceptionally(failure);
+            return;
+          }
+          logger.warn("the generation is raised generation={}", generation);
+          soft.witness.clear();
+          shortage(null);
+          forget();
+          lead();
+          answer.complete(generation);
+        });
   }
 
   // ------------------------------------------------------------------ time
@@ -335,14 +432,14 @@ public final class ControlLoop {
 
   /** The entry's fate may be unknown: the sessions stay ending until one such entry is applied. */
   private void retryEnd(List<SessionId> sessions) {
-    long term = soft.role.term();
+    long begun = soft.reign;
     var _ =
         scheduler.after(
             settings.terms().heartbeatNanos(),
             () ->
                 serial.execute(
                     () -> {
-                      if (soft.serving() && soft.role.term() == term) {
+                      if (soft.serving() && soft.reign == begun) {
                         endSessions(sessions.stream().filter(soft.leases::knows).toList());
                       }
                     }));
@@ -384,6 +481,7 @@ public final class ControlLoop {
   private void register(
       Registration.Request request, CompletableFuture<Registration.Response> answer) {
     if (!soft.serving() || founding) {
+      noteHeard(request);
       answer.completeExceptionally(
           founding
               ? new LeaseFsException(ErrorCode.STARTING, "the cluster is being founded", null)
@@ -403,6 +501,35 @@ public final class ControlLoop {
               "start it with another data folder, or with its own cluster's master"));
       return;
     }
+    noteHeard(request);
+    if (soft.witness.ahead(soft.read(StateView::lastApplied), soft.term()).isPresent()) {
+      soft.afterBarrier(
+          (good, failure) -> {
+            if (good) {
+              lookForShortage();
+            }
+            if (!good || !soft.serving()) {
+              answer.completeExceptionally(failure != null ? failure : soft.notServing());
+            } else {
+              registerHeard(request, answer, cluster);
+            }
+          });
+      return;
+    }
+    registerHeard(request, answer, cluster);
+  }
+
+  private void noteHeard(Registration.Request request) {
+    String cluster = soft.read(view -> view.clusterId().orElse(""));
+    if (!cluster.isEmpty() && request.clusterId().equals(cluster)) {
+      soft.witness.tell(request.server(), request.highestOrdinal(), request.highestTerm());
+    }
+  }
+
+  private void registerHeard(
+      Registration.Request request,
+      CompletableFuture<Registration.Response> answer,
+      String cluster) {
     Optional<SessionId> older =
         soft.read(view -> view.server(request.server())).flatMap(ServerEntry::session);
     List<ChunkHandle> held =
@@ -443,7 +570,7 @@ public final class ControlLoop {
                   cluster,
                   Ordinal.generation(session.value()),
                   session,
-                  soft.role.term(),
+                  soft.term(),
                   terms.ttlNanos(),
                   terms.heartbeatNanos(),
                   terms.rpcTimeoutNanos(),

@@ -14,6 +14,7 @@ import io.leasefs.common.model.ServerId;
  * @param chunkBytes default capacity of a chunk
  * @param replication default goal
  * @param trashExpiryMillis what lies longer in the trash is dropped
+ * @param quarantineNanos copies of chunks that the log does not know are kept so long
  * @param maxPending most client requests under way; more are answered BUSY
  */
 public record ControlSettings(
@@ -25,6 +26,7 @@ public record ControlSettings(
     long chunkBytes,
     int replication,
     long trashExpiryMillis,
+    long quarantineNanos,
     int maxPending) {
   /** Time to live of a client's session. */
   public static final long CLIENT_TTL_NANOS = 60_000_000_000L;

@@ -23,6 +23,7 @@ import io.leasefs.master.lease.LeaseTable;
 import io.leasefs.master.lease.LeaseTable.Answer;
 import io.leasefs.master.state.ChunkEntry;
 import io.leasefs.master.state.ServerEntry;
+import io.leasefs.master.state.StateView;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -75,6 +76,7 @@ final class HeartbeatDesk {
   private final Soft soft;
   private final Executor serial;
   private final ChangeDesk changes;
+  private final Runnable whenShort;
   private final Map<ServerId, Stream> streams = new TreeMap<>();
 
   /** The newest request that was taken in of each server, over all its streams. */
@@ -87,10 +89,14 @@ final class HeartbeatDesk {
   private long nextBarrierNanos = Long.MIN_VALUE;
   private long responseNumber;
 
-  HeartbeatDesk(Soft soft, Executor serial, ChangeDesk changes) {
+  /**
+   * @param whenShort a server has heard of more than this log has, and that is no accident
+   */
+  HeartbeatDesk(Soft soft, Executor serial, ChangeDesk changes, Runnable whenShort) {
     this.soft = soft;
     this.serial = serial;
     this.changes = changes;
+    this.whenShort = whenShort;
   }
 
   /** Any thread. */
@@ -141,6 +147,23 @@ final class HeartbeatDesk {
   private void received(Stream stream, Request request, boolean fresh) {
     if (!stream.open) {
       return;
+    }
+    if (hasHeardOfMore(request)) {
+      if (fresh) {
+        whenShort.run();
+        stream.responses.accept(bare(request, Status.NOT_LEADER));
+        return;
+      }
+      // Another master may lead, and have told of it.
+      soft.afterBarrier(
+          (good, failure) -> {
+            if (good) {
+              received(stream, request, true);
+            }
+          });
+      if (request.highestTerm() <= soft.term()) {
+        return;
+      }
     }
     Status refused = refuse(request);
     if (refused == Status.NOT_LEADER || (refused != Status.OK && fresh)) {
@@ -203,8 +226,19 @@ final class HeartbeatDesk {
         && newest.sequence() >= request.sequence();
   }
 
+  /** A server of this cluster tells of a log that this leader does not have. */
+  private boolean hasHeardOfMore(Request request) {
+    if (!request.clusterId().equals(soft.read(view -> view.clusterId().orElse("")))) {
+      return false;
+    }
+    soft.witness.tell(request.server(), request.highestOrdinal(), request.highestTerm());
+    return soft.serving()
+        && (request.highestOrdinal() > soft.read(StateView::lastApplied)
+            || request.highestTerm() > soft.term());
+  }
+
   private Status refuse(Request request) {
-    if (!soft.serving() || request.highestTerm() > soft.role.term()) {
+    if (!soft.serving() || request.highestTerm() > soft.term()) {
       return Status.NOT_LEADER;
     }
     String cluster = soft.read(view -> view.clusterId().orElse(""));
@@ -229,7 +263,7 @@ final class HeartbeatDesk {
     Optional<ServerAddress> hint = Optional.empty();
     return new Response(
         soft.read(view -> view.clusterId().orElse("")),
-        soft.role.term(),
+        soft.term(),
         soft.role.leader().orElse(soft.settings.self()),
         ++responseNumber,
         request.sequence(),
@@ -240,7 +274,8 @@ final class HeartbeatDesk {
         List.of(),
         List.of(),
         0,
-        List.of());
+        List.of(),
+        0);
   }
 
   private void takeIn(Server server, Request request) {
@@ -260,7 +295,7 @@ final class HeartbeatDesk {
     changes.givenBack(id, server, request.released(), false);
     changes.givenBack(id, server, request.revocationsAcknowledged(), true);
     // Who has not heard of this term may yet get, and take, what was granted in an older one.
-    if (request.heldInFull().isPresent() && request.highestTerm() == soft.role.term()) {
+    if (request.heldInFull().isPresent() && request.highestTerm() == soft.term()) {
       List<HeldLease> held = request.heldInFull().get();
       changes.neverHeld(id, soft.leases.neverHeld(request.session(), held));
     }
@@ -389,7 +424,7 @@ final class HeartbeatDesk {
     stream.responses.accept(
         new Response(
             request.clusterId(),
-            soft.role.term(),
+            soft.term(),
             soft.settings.self(),
             ++responseNumber,
             backed.sequence(),
@@ -400,7 +435,8 @@ final class HeartbeatDesk {
             answer.revocations(),
             commands,
             soft.deadWatermark,
-            soft.living));
+            soft.living,
+            soft.read(StateView::lastApplied)));
   }
 
   private List<LeaseGrant> grants(Answer answer) {

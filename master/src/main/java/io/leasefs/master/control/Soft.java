@@ -6,9 +6,11 @@ import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.EventKind;
+import io.leasefs.common.model.Ordinal;
 import io.leasefs.common.model.ServerAddress;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
+import io.leasefs.master.cluster.LogWitness;
 import io.leasefs.master.cluster.ReplicaMap;
 import io.leasefs.master.cluster.ServerRegistry;
 import io.leasefs.master.cluster.ServerRegistry.Server;
@@ -23,6 +25,7 @@ import io.leasefs.master.state.StateView;
 import io.leasefs.server.events.EventSink;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
@@ -42,6 +45,7 @@ final class Soft implements Reconfiguration.Servers {
   final LeaseTable leases;
   final ServerRegistry servers = new ServerRegistry();
   final ReplicaMap replicas = new ReplicaMap();
+  final LogWitness witness = new LogWitness();
   final Outbox outbox;
   final EventSink events;
 
@@ -58,6 +62,12 @@ final class Soft implements Reconfiguration.Servers {
   List<SessionId> living = List.of();
 
   Role role = new Role(0, false, false, Optional.empty());
+
+  /** While this leader's log is known to be short, it serves nobody but who only looks. */
+  @Nullable Shortage shortage;
+
+  /** Counts how often this master began to serve. */
+  long reign;
 
   Soft(
       ControlSettings settings,
@@ -79,15 +89,23 @@ final class Soft implements Reconfiguration.Servers {
   }
 
   boolean serving() {
-    return role.leading() && role.ready();
+    return role.leading() && role.ready() && shortage == null;
+  }
+
+  /** The term as servers are told it: one of a later generation is higher. */
+  long term() {
+    return Ordinal.of(read(StateView::generation), role.term());
   }
 
   /** What a client is told by a master that does not serve. */
   LeaseFsException notServing() {
-    return notServing(role);
+    return notServing(role, shortage);
   }
 
-  static LeaseFsException notServing(Role role) {
+  static LeaseFsException notServing(Role role, @Nullable Shortage shortage) {
+    if (shortage != null) {
+      return shortage.refusal();
+    }
     return role.leading()
         ? new LeaseFsException(ErrorCode.STARTING, "the master is starting", "try again")
         : new LeaseFsException(
@@ -118,18 +136,36 @@ final class Soft implements Reconfiguration.Servers {
       Operation operation,
       CompletableFuture<?> caller,
       BiConsumer<@Nullable Committed, @Nullable Throwable> handler) {
-    long term = role.term();
+    long begun = reign;
     var _ =
         log.append(operation)
             .whenComplete(
                 (committed, failure) ->
                     serial.execute(
                         () -> {
-                          if (serving() && role.term() == term) {
+                          if (serving() && reign == begun) {
                             handler.accept(committed, failure);
                           } else {
                             caller.completeExceptionally(
                                 failure != null ? failure : outcomeUnknown());
+                          }
+                        }));
+  }
+
+  /** The same, of a leader that does not serve for its log is short. */
+  void proposeUnserved(
+      Operation operation, BiConsumer<@Nullable Committed, @Nullable Throwable> handler) {
+    Shortage begun = shortage;
+    var _ =
+        log.append(operation)
+            .whenComplete(
+                (committed, failure) ->
+                    serial.execute(
+                        () -> {
+                          if (Objects.equals(shortage, begun)) {
+                            handler.accept(committed, failure);
+                          } else {
+                            handler.accept(null, outcomeUnknown());
                           }
                         }));
   }
@@ -141,10 +177,10 @@ final class Soft implements Reconfiguration.Servers {
 
   /** Runs as a task of the loop once all applied before now is in the state. */
   void afterBarrier(BiConsumer<Boolean, @Nullable Throwable> handler) {
-    long term = role.term();
+    long begun = reign;
     if (serving() && log.alone()) {
       // no rival: all that anybody ever acknowledged is applied here
-      serial.execute(() -> handler.accept(serving() && role.term() == term, null));
+      serial.execute(() -> handler.accept(serving() && reign == begun, null));
       return;
     }
     var _ =
@@ -154,7 +190,7 @@ final class Soft implements Reconfiguration.Servers {
                     serial.execute(
                         () ->
                             handler.accept(
-                                failure == null && serving() && role.term() == term, failure)));
+                                failure == null && serving() && reign == begun, failure)));
   }
 
   void event(

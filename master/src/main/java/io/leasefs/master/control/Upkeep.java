@@ -1,5 +1,8 @@
 package io.leasefs.master.control;
 
+import io.leasefs.common.api.AdminApi;
+import io.leasefs.common.api.AdminApi.QuarantineReason;
+import io.leasefs.common.api.AdminApi.QuarantinedCopy;
 import io.leasefs.common.api.Heartbeat.Command;
 import io.leasefs.common.api.Heartbeat.CopyCommand;
 import io.leasefs.common.api.Heartbeat.DeleteCommand;
@@ -25,6 +28,7 @@ import io.leasefs.master.log.Operation.PurgeFiles;
 import io.leasefs.master.log.Operation.RemoveReplica;
 import io.leasefs.master.placement.PlacementPolicy;
 import io.leasefs.master.placement.PlacementPolicy.Candidate;
+import io.leasefs.master.repair.Quarantine;
 import io.leasefs.master.repair.ReplicationPlanner;
 import io.leasefs.master.repair.ReplicationPlanner.AddCopy;
 import io.leasefs.master.repair.ReplicationPlanner.Copy;
@@ -38,8 +42,11 @@ import io.leasefs.master.state.ChunkEntry.Learner;
 import io.leasefs.master.state.ClientEntry;
 import io.leasefs.master.state.FileEntry;
 import io.leasefs.master.state.ServerEntry;
+import io.leasefs.master.state.StateView;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -72,6 +79,9 @@ final class Upkeep {
 
   /** A client and its results are kept so long after its session's end. */
   private static final long FORGET_NANOS = 600_000_000_000L;
+
+  /** Of so many purged chunks, the newest, it is known that they were. */
+  private static final int PURGED = 100_000;
 
   private final Soft soft;
   private final ChangeDesk changes;
@@ -108,6 +118,13 @@ final class Upkeep {
 
   private final Map<ChunkHandle, AddCopy> needed = new TreeMap<>();
   private final Set<ChunkHandle> ordering = new TreeSet<>();
+
+  /** Since when a copy is there of a chunk that the log does not know, as this leader saw it. */
+  private final Map<AdminApi.CopyName, Long> unknownSince = new HashMap<>();
+
+  /** Chunks of files that this leader has purged: the log said that they are to go. */
+  private final Set<ChunkHandle> purged = new LinkedHashSet<>();
+
   private ChunkHandle cursor = new ChunkHandle(0);
   private long nextNanos;
   private boolean purging;
@@ -129,6 +146,8 @@ final class Upkeep {
     leaving.clear();
     lackingSince.clear();
     ordering.clear();
+    unknownSince.clear();
+    purged.clear();
     cursor = new ChunkHandle(0);
     nextNanos = 0;
     purging = false;
@@ -358,7 +377,7 @@ final class Upkeep {
       cursor = new ChunkHandle(0);
       lackingSince.keySet().removeIf(copy -> changes.entry(copy.chunk()) == null);
       leaving.keySet().removeIf(chunk -> changes.entry(chunk) == null);
-      strangers();
+      strangers(now);
     }
   }
 
@@ -684,42 +703,127 @@ final class Upkeep {
   }
 
   /** Copies that the log does not count: deleted where that harms nobody. */
-  private void strangers() {
+  private void strangers(long now) {
+    Set<AdminApi.CopyName> unknown = new HashSet<>();
     for (Server server : soft.servers.all()) {
       if (soft.session(server.id()).isEmpty() || !server.reportedInFull()) {
         continue;
       }
       for (ChunkHandle chunk : soft.replicas.at(server.id())) {
-        soft.replicas
-            .find(chunk, server.id())
-            .ifPresent(report -> stranger(server.id(), chunk, report));
+        ReplicaReport report = soft.replicas.find(chunk, server.id()).orElse(null);
+        if (report == null) {
+          continue;
+        }
+        ChunkEntry entry = changes.entry(chunk);
+        if (entry != null) {
+          stranger(entry, server.id(), report);
+        } else {
+          unknown.add(new AdminApi.CopyName(server.id(), chunk));
+          unknown(server.id(), report, now);
+        }
       }
     }
+    unknownSince.keySet().retainAll(unknown);
   }
 
-  private void stranger(ServerId server, ChunkHandle chunk, ReplicaReport report) {
-    ChunkEntry entry = changes.entry(chunk);
-    boolean forgotten;
-    if (entry == null) {
-      // above the log's end: the masters were restored from a backup; that is never deleted
-      forgotten = chunk.value() <= soft.read(view -> view.lastApplied());
-    } else {
-      forgotten =
-          isOutside(entry, server, report)
-              && entry.pending().isEmpty()
-              && accepted(server, report) <= entry.active().version()
-              && good(entry) >= leastGoodToDelete(entry, report);
-    }
-    if (forgotten) {
+  private void stranger(ChunkEntry entry, ServerId server, ReplicaReport report) {
+    if (isOutside(entry, server, report)
+        && entry.pending().isEmpty()
+        && accepted(server, report) <= entry.active().version()
+        && good(entry) >= leastGoodToDelete(entry, report)) {
       delete(server, report);
     }
   }
 
+  /** Of no chunk of the log: at once only where this leader itself has seen its file purged. */
+  private void unknown(ServerId server, ReplicaReport report, long now) {
+    AdminApi.CopyName name = new AdminApi.CopyName(server, report.spec().handle());
+    long since = unknownSince.computeIfAbsent(name, copy -> now);
+    if (purged.contains(name.chunk())
+        || (reasonOfUnknown(name.chunk()) == QuarantineReason.UNKNOWN
+            && name.chunk().value() <= soft.read(StateView::lastApplied)
+            && now - since >= soft.settings.quarantineNanos())) {
+      delete(server, report);
+    }
+  }
+
+  private QuarantineReason reasonOfUnknown(ChunkHandle chunk) {
+    return Quarantine.ofUnknown(chunk, soft.read(StateView::generation));
+  }
+
+  /** All copies that are in quarantine, by server and chunk. */
+  List<QuarantinedCopy> quarantined() {
+    List<QuarantinedCopy> copies = new ArrayList<>();
+    for (Server server : soft.servers.all()) {
+      for (ChunkHandle chunk : new TreeSet<>(soft.replicas.at(server.id()))) {
+        soft.replicas
+            .find(chunk, server.id())
+            .flatMap(report -> quarantined(server.id(), report))
+            .ifPresent(copies::add);
+      }
+    }
+    return copies;
+  }
+
+  private Optional<QuarantinedCopy> quarantined(ServerId server, ReplicaReport report) {
+    AdminApi.CopyName name = new AdminApi.CopyName(server, report.spec().handle());
+    ChunkEntry entry = changes.entry(name.chunk());
+    QuarantineReason reason;
+    long left = -1;
+    if (entry != null) {
+      if (isCounted(entry, server, report.replica())
+          || !Quarantine.isAhead(
+              highest(server, report), entry.active().version(), entry.lastVersion())) {
+        return Optional.empty();
+      }
+      reason = QuarantineReason.AHEAD;
+    } else if (purged.contains(name.chunk())) {
+      return Optional.empty();
+    } else {
+      reason = reasonOfUnknown(name.chunk());
+      if (reason == QuarantineReason.UNKNOWN) {
+        long now = soft.clock.nanos();
+        long since = unknownSince.getOrDefault(name, now);
+        left = Math.max(0, since + soft.settings.quarantineNanos() - now);
+      }
+    }
+    return Optional.of(
+        new QuarantinedCopy(
+            name,
+            report.replica(),
+            report.spec().file(),
+            report.state(),
+            highest(server, report),
+            report.lengthBytes(),
+            reason,
+            left));
+  }
+
+  /** An operator's order; false where no such copy is in quarantine. */
+  boolean deleteQuarantined(AdminApi.CopyName name, ReplicaId replica) {
+    Optional<ReplicaReport> report =
+        soft.replicas
+            .find(name.chunk(), name.server())
+            .filter(one -> one.replica().equals(replica))
+            .filter(one -> quarantined(name.server(), one).isPresent());
+    report.ifPresent(one -> delete(name.server(), one));
+    return report.isPresent();
+  }
+
   /** True for a copy of before: neither the log nor a change counts on it. */
-  private static boolean isOutside(ChunkEntry entry, ServerId server, ReplicaReport report) {
-    return !isMember(entry, server, report.replica())
-        && entry.learner(server, report.replica()).isEmpty()
-        && report.promised() <= entry.lastVersion();
+  private boolean isOutside(ChunkEntry entry, ServerId server, ReplicaReport report) {
+    return !isCounted(entry, server, report.replica())
+        && report.promised() <= entry.lastVersion()
+        && !Quarantine.isAhead(
+            highest(server, report), entry.active().version(), entry.lastVersion());
+  }
+
+  private static boolean isCounted(ChunkEntry entry, ServerId server, ReplicaId replica) {
+    return isMember(entry, server, replica) || entry.learner(server, replica).isPresent();
+  }
+
+  private long highest(ServerId server, ReplicaReport report) {
+    return Math.max(accepted(server, report), report.promised());
   }
 
   /** It may have started versions since it was reported. */
@@ -732,10 +836,7 @@ final class Upkeep {
     soft.outbox.put(
         server,
         Outbox.Slot.DELETE,
-        new DeleteCommand(
-            report.spec().handle(),
-            report.replica(),
-            Math.max(accepted(server, report), report.promised())),
+        new DeleteCommand(report.spec().handle(), report.replica(), highest(server, report)),
         1);
   }
 
@@ -793,8 +894,38 @@ final class Upkeep {
     }
     List<FileId> files = soft.read(view -> view.purgeable(1_000));
     if (!files.isEmpty()) {
-      once(new PurgeFiles(files));
+      purge(files);
     }
+  }
+
+  private void purge(List<FileId> files) {
+    List<ChunkHandle> chunks = new ArrayList<>();
+    for (FileId file : files) {
+      soft.read(view -> view.file(file)).map(FileEntry::chunks).ifPresent(chunks::addAll);
+    }
+    chunks.removeIf(this::hasCopyAhead);
+    purging = true;
+    soft.propose(
+        new PurgeFiles(files),
+        (committed, failure) -> {
+          purging = false;
+          for (ChunkHandle chunk : chunks) {
+            if (changes.entry(chunk) == null && purged.add(chunk) && purged.size() > PURGED) {
+              var oldest = purged.iterator();
+              oldest.next();
+              oldest.remove();
+            }
+          }
+        });
+  }
+
+  private boolean hasCopyAhead(ChunkHandle chunk) {
+    for (Map.Entry<ServerId, ReplicaReport> one : soft.replicas.of(chunk).entrySet()) {
+      if (quarantined(one.getKey(), one.getValue()).isPresent()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private void once(Operation operation) {

@@ -77,8 +77,9 @@ public sealed interface Operation {
   record FoundCluster(String clusterId, long wallMillis) implements Operation {}
 
   /**
-   * The masters were restored from a backup: from the next entry on all ordinals are of this
-   * generation, so that none is given twice. Rejected unless it is above the present one.
+   * A part of the log is missing: from the next entry on all ordinals are of this generation, and
+   * the versions of all chunks are led by it, so that none is given twice. Sessions and leases of
+   * servers end, and changes of chunks begin anew. Rejected unless it is above the present one.
    */
   record RaiseGeneration(int generation) implements Operation {}
 

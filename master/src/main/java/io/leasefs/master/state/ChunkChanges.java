@@ -524,6 +524,13 @@ final class ChunkChanges {
     }
   }
 
+  /** The generation is raised: what this log says of versions is not all that there was. */
+  void raise(int generation) {
+    for (ChunkEntry chunk : List.copyOf(chunks.all().values())) {
+      chunks.put(chunk.inGeneration(generation));
+    }
+  }
+
   // ---------------------------------------------------------------- common
 
   private ChunkEntry require(ChunkHandle handle) {

@@ -5,6 +5,7 @@ import io.leasefs.common.model.ChunkSeal;
 import io.leasefs.common.model.ChunkSpec;
 import io.leasefs.common.model.Configuration;
 import io.leasefs.common.model.Member;
+import io.leasefs.common.model.Ordinal;
 import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
@@ -19,7 +20,8 @@ import java.util.Optional;
  *
  * @param spec its constants
  * @param index position in its file, from 0
- * @param lastVersion the last one allocated, to whatever became of it
+ * @param lastVersion the last one allocated, to whatever became of it; led by the generation where
+ *     the chunk is from an earlier one
  * @param active the newest active configuration
  * @param birth while the active version is 1: the members with their incarnations at the birth
  * @param pending the change under way
@@ -149,6 +151,25 @@ public record ChunkEntry(
         active,
         birth,
         change,
+        lease,
+        seal,
+        sealedForEver,
+        learners,
+        references);
+  }
+
+  /**
+   * All later versions lead those of earlier generations; whatever change was under way is not gone
+   * on with, for the part of the log that is missing may have done so, with another seed.
+   */
+  ChunkEntry inGeneration(int generation) {
+    return new ChunkEntry(
+        spec,
+        index,
+        Ordinal.of(generation, Ordinal.index(lastVersion)),
+        active,
+        birth,
+        Optional.empty(),
         lease,
         seal,
         sealedForEver,

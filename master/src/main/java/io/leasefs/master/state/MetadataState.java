@@ -123,7 +123,7 @@ public final class MetadataState implements StateView {
   private OperationResult route(long at, long term, Operation operation) {
     return switch (operation) {
       case FoundCluster o -> applied(found(o));
-      case RaiseGeneration o -> applied(raise(o));
+      case RaiseGeneration o -> applied(raise(o, at));
       case RegisterServer o -> applied(sessionChanges.register(o, at));
       case DrainServer o -> applied(sessionChanges.drain(o));
       case RemoveServer o -> applied(sessionChanges.remove(o));
@@ -174,14 +174,19 @@ public final class MetadataState implements StateView {
     return Done.DONE;
   }
 
-  private Value raise(RaiseGeneration operation) {
+  private Value raise(RaiseGeneration operation, long ordinal) {
     if (operation.generation() <= generation) {
       throw new LeaseFsException(
           ErrorCode.INVALID_ARGUMENT, "the generation is " + generation + " already");
     }
-    // Proves that it can be packed.
-    long first = Ordinal.of(operation.generation(), Ordinal.index(lastApplied) + 1);
-    generation = Ordinal.generation(first);
+    // All that was heard of the log as it was before is below from here on.
+    lastApplied = Ordinal.of(operation.generation(), Ordinal.index(lastApplied));
+    generation = operation.generation();
+    // Servers' sessions and leases may have gone on in what is missing: they begin anew.
+    for (ServerEntry server : servers()) {
+      server.session().ifPresent(session -> sessionChanges.end(session, ordinal, 0));
+    }
+    chunkChanges.raise(generation);
     return Done.DONE;
   }
 

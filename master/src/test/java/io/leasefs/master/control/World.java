@@ -38,6 +38,7 @@ import io.leasefs.common.model.Endpoints;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.LeaseGrant;
 import io.leasefs.common.model.Member;
+import io.leasefs.common.model.Ordinal;
 import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.RequestId;
 import io.leasefs.common.model.ServerAddress;
@@ -67,6 +68,7 @@ import org.jspecify.annotations.Nullable;
 final class World {
   static final long MILLIS = 1_000_000;
   static final long SECOND = 1_000_000_000;
+  static final long QUARANTINE = 3600 * SECOND;
 
   final LeaseTerms terms = LeaseTerms.ofTtl(10 * SECOND);
   final MetadataState state = new MetadataState();
@@ -103,6 +105,7 @@ final class World {
             64 << 20,
             3,
             6 * 3_600_000L,
+            QUARANTINE,
             1000);
     Clock clock =
         new Clock() {
@@ -259,7 +262,7 @@ final class World {
       CompletableFuture<Committed> done = new CompletableFuture<>();
       Runnable commit =
           () -> {
-            long ordinal = ++index;
+            long ordinal = Ordinal.of(state.generation(), ++index);
             done.complete(new Committed(ordinal, term, state.apply(ordinal, term, operation)));
           };
       if (quorum) {
@@ -287,7 +290,7 @@ final class World {
 
     /** An entry of another leader, while this master follows. */
     OperationResult follow(Operation operation) {
-      return state.apply(++index, term, operation);
+      return state.apply(Ordinal.of(state.generation(), ++index), term, operation);
     }
 
     @Override
@@ -416,6 +419,8 @@ final class World {
     /** Of the masters it has heard. */
     long highestTerm;
 
+    long highestOrdinal;
+
     long beat;
     long sentNanos;
     long validUntil = Long.MIN_VALUE;
@@ -489,7 +494,9 @@ final class World {
           incarnation,
           incarnation * 31,
           "boot",
-          List.of(disk));
+          List.of(disk),
+          highestTerm,
+          highestOrdinal);
     }
 
     private void beat(long mine) {
@@ -573,7 +580,8 @@ final class World {
               List.copyOf(gone),
               List.of(new Heartbeat.DiskReport(disk, 1L << 40, 1L << 41, false, false)),
               copies.size(),
-              0);
+              0,
+              highestOrdinal);
       sendFull = false;
       released.clear();
       acknowledged.clear();
@@ -607,6 +615,7 @@ final class World {
         return;
       }
       highestTerm = Math.max(highestTerm, response.term());
+      highestOrdinal = Math.max(highestOrdinal, response.appliedOrdinal());
       boolean urgent = false;
       if (response.status() == Status.UNKNOWN_SESSION) {
         start();

@@ -896,8 +896,38 @@ class MetadataStateTest {
     long before = state.lastApplied();
     done(new Operation.RaiseGeneration(3));
     refused(ErrorCode.INVALID_ARGUMENT, new Operation.RaiseGeneration(3));
+    assertThat(state.lastApplied()).isGreaterThan(Ordinal.of(3, 0));
+    for (ServerId server : List.of(A, B, C)) {
+      register(server, 2, 20);
+    }
     Opened opened = create(FILE, A, B, C);
     assertThat(Ordinal.generation(opened.file().value())).isEqualTo(3);
     assertThat(opened.session().value()).isGreaterThan(before);
+  }
+
+  /** What is missing in the log may have gone on with all of these. */
+  @Test
+  void aRaisedGenerationEndsServersSessionsAndLeadsTheVersionsOfOldChunks() {
+    Opened opened = create(FILE, A, B, C);
+    ChunkHandle chunk = opened.chunk().orElseThrow();
+    done(
+        new Operation.BeginChange(chunk, 2, ChangeReason.HAND_OVER, true, false, Optional.empty()));
+
+    done(new Operation.RaiseGeneration(1));
+
+    ChunkEntry raised = state.chunk(chunk).orElseThrow();
+    assertThat(raised.pending()).isEmpty();
+    assertThat(raised.lease()).isEmpty();
+    assertThat(raised.active().version()).isEqualTo(1);
+    assertThat(raised.lastVersion()).isEqualTo(Ordinal.of(1, 2));
+    assertThat(state.servers()).allMatch(server -> server.session().isEmpty());
+    assertThat(state.session(opened.session())).as("the client's").isPresent();
+    refused(
+        ErrorCode.STALE_VERSION,
+        new Operation.BeginChange(
+            chunk, 3, ChangeReason.HAND_OVER, false, false, Optional.empty()));
+    done(
+        new Operation.BeginChange(
+            chunk, Ordinal.of(1, 3), ChangeReason.HAND_OVER, false, false, Optional.empty()));
   }
 }

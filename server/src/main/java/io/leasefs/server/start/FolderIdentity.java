@@ -40,10 +40,12 @@ public record FolderIdentity(int format, String role, String server, Optional<St
 
   /**
    * The newest format that this program reads, and the one that it writes. Of a master's folder: 2,
-   * in which a close names the chunk that it seals.
+   * in which a close names the chunk that it seals; 3, in which to raise the generation ends
+   * sessions and leads versions. Of a chunkserver's: 2, in which the file {@code server} has an
+   * ordinal.
    */
   public static int newestFormat(String role) {
-    return role.equals(MASTER) ? 2 : 1;
+    return role.equals(MASTER) ? 3 : 2;
   }
 
   public FolderIdentity {

@@ -24,7 +24,7 @@ class DataFolderTest {
     Path path = temporary.resolve("a/b");
     try (DataFolder folder = open(path, "cs1", Optional.empty())) {
       assertThat(folder.cluster()).isEmpty();
-      assertThat(path.resolve("VERSION")).content().startsWith("format: 1\nrole: chunkserver\n");
+      assertThat(path.resolve("VERSION")).content().startsWith("format: 2\nrole: chunkserver\n");
       assertThat(path.resolve("VERSION.new")).doesNotExist();
     }
   }
@@ -57,7 +57,7 @@ class DataFolderTest {
     FolderIdentity old = new FolderIdentity(1, "master", "m1", Optional.of("c1"));
     Files.write(temporary.resolve("VERSION"), old.toBytes());
     DataFolder.open(temporary, "master", "m1", Optional.empty()).close();
-    assertThat(temporary.resolve("VERSION")).content().startsWith("format: 2\nrole: master\n");
+    assertThat(temporary.resolve("VERSION")).content().startsWith("format: 3\nrole: master\n");
     try (DataFolder folder = DataFolder.open(temporary, "master", "m1", Optional.empty())) {
       assertThat(folder.cluster()).contains("c1");
     }

@@ -54,18 +54,18 @@ class FolderIdentityTest {
 
   @Test
   void newerFormatIsRefusedWhateverElseItHolds() {
-    byte[] newer = "format: 3\nwhatever the future wants\n".getBytes(UTF_8);
+    byte[] newer = "format: 4\nwhatever the future wants\n".getBytes(UTF_8);
     LeaseFsException e =
         catchThrowableOfType(LeaseFsException.class, () -> FolderIdentity.fromBytes(newer, FILE));
     assertThat(e)
-        .hasMessage("/data/VERSION: the folder has format 3, this program knows formats up to 2");
+        .hasMessage("/data/VERSION: the folder has format 4, this program knows formats up to 3");
     assertThat(e.hint()).contains("newer");
   }
 
   @Test
   void chunkserversFolderOfTheMastersFormatIsNewer() {
-    byte[] newer = new FolderIdentity(2, "chunkserver", "cs1", Optional.empty()).toBytes();
+    byte[] newer = new FolderIdentity(3, "chunkserver", "cs1", Optional.empty()).toBytes();
     assertThatThrownBy(() -> FolderIdentity.fromBytes(newer, FILE))
-        .hasMessageContaining("format 2, this program knows formats up to 1");
+        .hasMessageContaining("format 3, this program knows formats up to 2");
   }
 }
