@@ -14,6 +14,7 @@ import io.leasefs.master.log.OperationLog;
 import io.leasefs.master.log.OperationLog.Role;
 import io.leasefs.master.log.ratis.RatisOperationLog;
 import io.leasefs.master.log.ratis.RatisSettings;
+import io.leasefs.master.log.ratis.TornTail;
 import io.leasefs.master.replicated.ReplicatedState;
 import io.leasefs.server.admin.AdminServer;
 import io.leasefs.server.admin.Health;
@@ -74,6 +75,7 @@ public final class MasterMain {
     process.onStop("folder", folder);
     Path logFolder = data.resolve("log");
     checkLogIsThere(folder, logFolder);
+    TornTail.cut(logFolder);
     String cluster = joinCluster(folder);
 
     Clock clock = ServerKeys.clock(config, SystemClock.grantor());

@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -248,6 +249,78 @@ class RatisOperationLogTest {
               assertThat(e.code()).isEqualTo(ErrorCode.CORRUPT);
               assertThat(e).hasMessageContaining(folder.toString());
             });
+    deleteFolder(copy);
+  }
+
+  /** A copy of a running log's folder, whose last entry is large. */
+  private Path copyWithALargeLastEntry() throws Exception {
+    RatisOperationLog log = open(1_000_000);
+    for (int i = 0; i < 20; i++) {
+      get(log.append(mkdir("/d" + i)));
+    }
+    get(log.append(mkdir("/" + "large".repeat(40) + ("/" + "x".repeat(200)).repeat(15))));
+    Path copy = folder.resolveSibling(folder.getFileName() + "-cut");
+    copyFolder(folder, copy);
+    log.close();
+    folder = copy;
+    return copy;
+  }
+
+  private static int lastByte(byte[] bytes) {
+    int last = bytes.length - 1;
+    while (bytes[last] == 0) {
+      last--;
+    }
+    return last;
+  }
+
+  @Test
+  void tornLastEntryIsCutOffAndTheLogGoesOn() throws Exception {
+    Path copy = copyWithALargeLastEntry();
+    Path segment = only("log_inprogress_\\d+");
+    byte[] bytes = Files.readAllBytes(segment);
+    int sector = lastByte(bytes) / 512 * 512;
+    Arrays.fill(bytes, sector, bytes.length, (byte) 0);
+    Files.write(segment, bytes);
+
+    TornTail.cut(folder);
+    assertThat(Files.size(segment)).isLessThan(sector);
+    RatisOperationLog again = open(1_000_000);
+    assertThat(state.<Long>read(view -> view.folderCount())).isEqualTo(20);
+    assertThat(get(again.append(mkdir("/after"))).result().isApplied()).isTrue();
+    again.close();
+    open(1_000_000);
+    assertThat(state.<Long>read(view -> view.folderCount())).isEqualTo(21);
+    deleteFolder(copy);
+  }
+
+  @Test
+  void damageBeforeValidEntriesIsRefusedAndLeftAsItIs() throws Exception {
+    Path copy = copyWithALargeLastEntry();
+    Path segment = only("log_inprogress_\\d+");
+    byte[] bytes = Files.readAllBytes(segment);
+    Arrays.fill(bytes, 512, 1024, (byte) 0);
+    Files.write(segment, bytes);
+    assertThatThrownBy(() -> TornTail.cut(folder))
+        .isInstanceOfSatisfying(
+            LeaseFsException.class,
+            e -> {
+              assertThat(e.code()).isEqualTo(ErrorCode.CORRUPT);
+              assertThat(e).hasMessageContaining(segment.toString());
+              assertThat(e).hasMessageContaining("valid entries follow");
+              assertThat(e.hint()).contains("nothing was changed");
+            });
+    assertThat(Files.readAllBytes(segment)).isEqualTo(bytes);
+    deleteFolder(copy);
+  }
+
+  @Test
+  void wholeLogIsNotCut() throws Exception {
+    Path copy = copyWithALargeLastEntry();
+    Path segment = only("log_inprogress_\\d+");
+    byte[] bytes = Files.readAllBytes(segment);
+    TornTail.cut(folder);
+    assertThat(Files.readAllBytes(segment)).isEqualTo(bytes);
     deleteFolder(copy);
   }
 
