@@ -512,20 +512,25 @@ public final class Reconfiguration {
     Optional<Configuration> birth =
         chunk.active().version() == 1 ? Optional.of(chunk.active()) : Optional.empty();
     for (Member member : chunk.active().members()) {
-      if (answerIn(member, servers) == null) {
+      // A disk may have had no room for a birth: then it is asked again, until there is some.
+      if (answerIn(member, servers) == null || (birth.isPresent() && isUnknown(member, servers))) {
         commands.put(member.server(), new SealCommand(chunk.spec(), member, version, birth));
       }
     }
     for (Learner learner : chunk.learners()) {
-      Answered answered = answerIn(learner.member(), servers);
       // A seal may come before the copy: then it is asked again, until there is one.
-      if (answered == null || answered.answer.certainty() == Certainty.UNKNOWN_CHUNK) {
+      if (answerIn(learner.member(), servers) == null || isUnknown(learner.member(), servers)) {
         commands.put(
             learner.member().server(),
             new SealCommand(chunk.spec(), learner.member(), version, Optional.empty()));
       }
     }
     return commands;
+  }
+
+  private boolean isUnknown(Member member, Servers servers) {
+    Answered answered = answerIn(member, servers);
+    return answered != null && answered.answer.certainty() == Certainty.UNKNOWN_CHUNK;
   }
 
   // ------------------------------------------------------------------ recover and activate

@@ -138,6 +138,30 @@ class ReconfigurationTest {
   }
 
   @Test
+  void memberWhoseDiskHadNoRoomForTheBirthIsAskedAgain() {
+    servers.suspects.add(id("p"));
+    ChunkEntry born = bornAndBegun(ChangeReason.EARLY_SEAL);
+    sealed("x", 0, 0, Certainty.UNKNOWN_CHUNK, 0);
+    sealed("y", 0, 0, Certainty.UNKNOWN_CHUNK, 0);
+    Plan plan = plan(born, 0);
+    assertThat(plan.proposal()).isEmpty();
+    assertThat(plan.commands().get(id("x")))
+        .isInstanceOfSatisfying(
+            SealCommand.class, seal -> assertThat(seal.birth()).contains(born.active()));
+    assertThat(plan.commands()).containsKey(id("y"));
+
+    sealed("x", 1, 0);
+    sealed("y", 1, 0);
+    assertThat(recover(plan(born, 0)).seed().server()).isEqualTo(id("x"));
+  }
+
+  @Test
+  void memberThatLostItsCopyIsNotAskedForItAgain() {
+    sealed("x", 0, 0, Certainty.UNKNOWN_CHUNK, 0);
+    assertThat(plan(begun(ChangeReason.PRIMARY_LOST), 0).commands()).doesNotContainKey(id("x"));
+  }
+
+  @Test
   void targetThatTheSeedsJournalDoesNotReachNeedsACopyAndIsNoTargetOfThatSeedAgain() {
     sealed("x", 4, 10);
     sealed("y", 4, 5);
@@ -583,6 +607,23 @@ class ReconfigurationTest {
     return entry(
         new Pending(5, Step.BEGUN, reason, false, Optional.empty(), List.of(), 60),
         Optional.empty());
+  }
+
+  /** Nothing but the birth was active before. */
+  private static ChunkEntry bornAndBegun(ChangeReason reason) {
+    ChunkEntry later = begun(reason);
+    return new ChunkEntry(
+        SPEC,
+        0,
+        5,
+        new Configuration(1, Optional.of(id("p")), List.of(P, X, Y), 0),
+        List.of(),
+        later.pending(),
+        Optional.empty(),
+        Optional.empty(),
+        false,
+        List.of(),
+        1);
   }
 
   private static ChunkEntry recovering(ChangeReason reason, String seed, String... targets) {
