@@ -125,6 +125,9 @@ final class Upkeep {
   /** Chunks of files that this leader has purged: the log said that they are to go. */
   private final Set<ChunkHandle> purged = new LinkedHashSet<>();
 
+  /** Servers that could take copies when this turn began. */
+  private final Set<ServerId> roomy = new TreeSet<>();
+
   private ChunkHandle cursor = new ChunkHandle(0);
   private long nextNanos;
   private boolean purging;
@@ -148,6 +151,7 @@ final class Upkeep {
     ordering.clear();
     unknownSince.clear();
     purged.clear();
+    roomy.clear();
     cursor = new ChunkHandle(0);
     nextNanos = 0;
     purging = false;
@@ -360,6 +364,8 @@ final class Upkeep {
   }
 
   private void scan(long now) {
+    roomy.clear();
+    clients.candidates(Set.of()).forEach(candidate -> roomy.add(candidate.server()));
     List<ChunkEntry> entries = soft.read(view -> view.chunksAfter(cursor, SCAN));
     for (ChunkEntry entry : entries) {
       cursor = entry.handle();
@@ -452,7 +458,19 @@ final class Upkeep {
         entry.seal().isPresent(),
         entry.pending().isPresent(),
         members,
-        learners);
+        learners,
+        takers(entry));
+  }
+
+  /** Servers that could take a copy now; an old one that lies there is deleted first. */
+  private Set<ServerId> takers(ChunkEntry entry) {
+    Set<ServerId> takers = new TreeSet<>(roomy);
+    for (ServerId server : soft.replicas.of(entry.handle()).keySet()) {
+      if (entry.active().memberAt(server).isEmpty()) {
+        takers.remove(server);
+      }
+    }
+    return takers;
   }
 
   /**

@@ -42,6 +42,8 @@ public final class ReplicationPlanner {
    * @param least fewest copies with which it can be written
    * @param sealed its copies never change any more
    * @param moving a change is under way
+   * @param takers servers that could take a copy of it now; its members' own ones once theirs is
+   *     gone
    */
   public record Facts(
       ChunkHandle chunk,
@@ -50,7 +52,8 @@ public final class ReplicationPlanner {
       boolean sealed,
       boolean moving,
       List<Copy> members,
-      List<Copy> learners) {}
+      List<Copy> learners,
+      Set<ServerId> takers) {}
 
   /** One thing to do. */
   public sealed interface Step {
@@ -114,10 +117,17 @@ public final class ReplicationPlanner {
   }
 
   private static void dropMember(Facts facts, int staying, int good, int coming, List<Step> steps) {
+    boolean roomElsewhere = !servers(facts).containsAll(facts.takers());
     for (Copy member : facts.members()) {
-      // It makes room at its server for a good one. But one after the other: the good ones are
-      // only believed to be so, and even this one has most of its blocks.
-      if (member.health() == Health.DAMAGED && good >= 1 && coming == 0) {
+      // Another one is made first, if it can be: what counts as damaged has most of its blocks, or
+      // is whole and had no room. Else it makes room at its server for a good one. But one after
+      // the other: the good ones are only believed to be so.
+      boolean replaced = staying >= facts.goal();
+      boolean makesRoom = !roomElsewhere && facts.takers().contains(member.member().server());
+      if (member.health() == Health.DAMAGED
+          && good >= 1
+          && coming == 0
+          && (replaced || makesRoom)) {
         steps.add(new DropCopy(facts.chunk(), member.member(), "damaged"));
         return;
       }

@@ -17,10 +17,13 @@ import io.leasefs.master.repair.ReplicationPlanner.Step;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class ReplicationPlannerTest {
+  private static final ChunkHandle CHUNK = new ChunkHandle(1);
+
   private final ReplicationPlanner planner = new ReplicationPlanner();
 
   @Test
@@ -65,9 +68,9 @@ class ReplicationPlannerTest {
     List<Copy> members = copies(Health.GOOD, Health.DAMAGED);
     List<Copy> coming = List.of(new Copy(member(7), Health.GOOD));
 
-    assertThat(planner.plan(new Facts(new ChunkHandle(1), 3, 2, true, false, members, coming)))
+    assertThat(planner.plan(facts(true, false, members, coming)))
         .noneMatch(DropCopy.class::isInstance);
-    assertThat(planner.plan(new Facts(new ChunkHandle(1), 3, 2, true, false, members, List.of())))
+    assertThat(planner.plan(facts(true, false, members, List.of())))
         .contains(new DropCopy(new ChunkHandle(1), member(1), "damaged"));
   }
 
@@ -79,6 +82,28 @@ class ReplicationPlannerTest {
     assertThat(plan(Health.GOOD, Health.BEHIND)).hasOnlyElementsOfType(AddCopy.class);
     assertThat(plan(Health.GOOD, Health.GOOD, Health.GOOD, Health.BEHIND))
         .containsExactly(new DropCopy(new ChunkHandle(1), member(3), "it lacks what was stored"));
+  }
+
+  @Test
+  void damagedCopyStaysUntilItIsReplacedWhereAnotherServerHasRoom() {
+    List<Copy> members = copies(Health.GOOD, Health.DAMAGED);
+    Set<ServerId> another = Set.of(new ServerId("s1"), new ServerId("s7"));
+
+    assertThat(planner.plan(new Facts(CHUNK, 2, 2, true, false, members, List.of(), another)))
+        .hasSize(1)
+        .hasOnlyElementsOfType(AddCopy.class);
+    List<Copy> replaced = copies(Health.GOOD, Health.DAMAGED, Health.GOOD);
+    assertThat(planner.plan(new Facts(CHUNK, 2, 2, true, false, replaced, List.of(), another)))
+        .containsExactly(new DropCopy(CHUNK, member(1), "damaged"));
+  }
+
+  @Test
+  void damagedCopyStaysWhereItsServerCouldNotTakeABetterOne() {
+    List<Copy> members = copies(Health.GOOD, Health.DAMAGED);
+    Set<ServerId> otherOnly = Set.of(new ServerId("s0"));
+
+    assertThat(planner.plan(new Facts(CHUNK, 2, 2, true, false, members, List.of(), otherOnly)))
+        .noneMatch(DropCopy.class::isInstance);
   }
 
   @Test
@@ -100,8 +125,7 @@ class ReplicationPlannerTest {
   void membersOfAnOpenChunkAreOnlyDroppedByAChange() {
     List<Copy> members = copies(Health.GOOD, Health.GOOD, Health.GOOD, Health.LOST);
 
-    assertThat(planner.plan(new Facts(new ChunkHandle(1), 3, 2, false, false, members, List.of())))
-        .isEmpty();
+    assertThat(planner.plan(facts(false, false, members, List.of()))).isEmpty();
   }
 
   @Test
@@ -109,12 +133,12 @@ class ReplicationPlannerTest {
     List<Copy> enough = copies(Health.GOOD, Health.DAMAGED, Health.DRAINING);
     List<Copy> tooFew = copies(Health.GOOD, Health.DAMAGED, Health.AWAY);
 
-    assertThat(planner.plan(new Facts(new ChunkHandle(1), 3, 2, false, false, enough, List.of())))
+    assertThat(planner.plan(facts(false, false, enough, List.of())))
         .contains(new LeaveOut(new ChunkHandle(1), member(1)))
         .noneMatch(DropCopy.class::isInstance);
-    assertThat(planner.plan(new Facts(new ChunkHandle(1), 3, 2, false, true, enough, List.of())))
+    assertThat(planner.plan(facts(false, true, enough, List.of())))
         .noneMatch(LeaveOut.class::isInstance);
-    assertThat(planner.plan(new Facts(new ChunkHandle(1), 3, 2, false, false, tooFew, List.of())))
+    assertThat(planner.plan(facts(false, false, tooFew, List.of())))
         .noneMatch(LeaveOut.class::isInstance);
   }
 
@@ -122,10 +146,7 @@ class ReplicationPlannerTest {
   void copyUnderWayCounts() {
     assertThat(
             planner.plan(
-                new Facts(
-                    new ChunkHandle(1),
-                    3,
-                    2,
+                facts(
                     true,
                     false,
                     copies(Health.GOOD, Health.GOOD, Health.LOST),
@@ -138,10 +159,9 @@ class ReplicationPlannerTest {
     List<Copy> learner = List.of(new Copy(member(7), Health.GOOD));
     List<Copy> members = copies(Health.GOOD, Health.GOOD, Health.GOOD);
 
-    assertThat(planner.plan(new Facts(new ChunkHandle(1), 3, 2, false, false, members, learner)))
+    assertThat(planner.plan(facts(false, false, members, learner)))
         .containsExactly(new DropCopy(new ChunkHandle(1), member(7), "not needed any more"));
-    assertThat(planner.plan(new Facts(new ChunkHandle(1), 3, 2, false, true, members, learner)))
-        .isEmpty();
+    assertThat(planner.plan(facts(false, true, members, learner))).isEmpty();
   }
 
   @Test
@@ -156,8 +176,15 @@ class ReplicationPlannerTest {
   }
 
   private List<Step> plan(Health... healths) {
-    return planner.plan(
-        new Facts(new ChunkHandle(1), 3, 2, true, false, copies(healths), List.of()));
+    return planner.plan(facts(true, false, copies(healths), List.of()));
+  }
+
+  /** No other server has room for a copy. */
+  private static Facts facts(
+      boolean sealed, boolean moving, List<Copy> members, List<Copy> learners) {
+    Set<ServerId> servers = new TreeSet<>();
+    members.forEach(copy -> servers.add(copy.member().server()));
+    return new Facts(CHUNK, 3, 2, sealed, moving, members, learners, servers);
   }
 
   private static List<Copy> copies(Health... healths) {
