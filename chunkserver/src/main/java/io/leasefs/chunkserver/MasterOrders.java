@@ -246,6 +246,8 @@ final class MasterOrders implements SessionListener {
                     delete.chunk(),
                     delete.replica(),
                     delete.highestVersion());
+                // It was given by an older report: with the present one it can be given anew.
+                tell(new News.Changed(loop.core().report()));
               }
             });
   }

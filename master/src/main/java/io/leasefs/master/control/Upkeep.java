@@ -298,6 +298,12 @@ final class Upkeep {
         && mayTry(joins, chunk)) {
       changes.want(chunk, ChangeReason.MEMBER_JOINS, false, false, Set.of());
     }
+    if (report.isPresent() && !mine && isInTheWay(entry, server, report.get())) {
+      if (needsRoom(entry) && !isWhole(entry, report.get())) {
+        delete(server, report.get());
+      } // else it is deleted as any stranger's, once nothing is under way
+      return null;
+    }
     Member source = source(entry, Optional.of(server));
     if (source == null) {
       return null;
@@ -648,31 +654,11 @@ final class Upkeep {
   }
 
   /**
-   * Nobody can take a copy: if an open chunk's change waits for one, an old copy that is in the way
-   * goes, one at a time; while it lies there, the change might wait for ever. That loses nothing
-   * that was acknowledged:
-   *
-   * <ul>
-   *   <li>The lone seed has it all. An acknowledgement takes an append by every member of the
-   *       active version, and the version start before it put all that was acknowledged earlier
-   *       into each of them. The seed is one of them, certain, and has promised the pending
-   *       version, so nothing is acknowledged without its knowing from then on. It is heard, and
-   *       whole.
-   *   <li>The old copy has nothing that counts, now or later. It is neither member nor learner, and
-   *       no target: the pending version names no seed yet. A server gets a replica id once, so
-   *       none of these can it become again; nothing is recovered from it, and its start of a
-   *       version that was given up is in no configuration.
-   *   <li>What arrives late is checked again: the order names the replica id, and a newer copy at
-   *       that server has another one.
-   * </ul>
-   *
-   * <p>Not so for a sealed chunk, where an old copy may be byte for byte as good as the members'.
+   * Nobody can take a copy: if a chunk's writing stands still for want of one, an old copy that is
+   * in the way goes, one at a time; while it lies there, it might stand still for ever.
    */
   private void makeRoom(ChunkEntry entry, Set<ServerId> without) {
-    if (entry.seal().isPresent()
-        || !changes.waitsForReplicas(entry)
-        || !hasLoneSeed(entry)
-        || source(entry, Optional.empty()) == null) {
+    if (!needsRoom(entry)) {
       return;
     }
     for (Map.Entry<ServerId, ReplicaReport> one : soft.replicas.of(entry.handle()).entrySet()) {
@@ -682,18 +668,86 @@ final class Upkeep {
           && !soft.suspect(server)
           && !soft.draining(server)
           && !disksFailed(server)
-          && isOutside(entry, server, report)) {
+          && isOutside(entry, server, report)
+          && !isWhole(entry, report)) {
         delete(server, report);
         return;
       }
     }
   }
 
-  private boolean hasLoneSeed(ChunkEntry entry) {
-    Optional<Member> lone = changes.loneSeed(entry);
-    return lone.isPresent()
-        && !soft.suspect(lone.get().server())
-        && !isReportedBad(entry, lone.get());
+  /** Writing stands still for want of a copy, and an old one may be deleted for that. */
+  private boolean needsRoom(ChunkEntry entry) {
+    boolean standsStill =
+        entry.pending().isPresent()
+            ? changes.waitsForReplicas(entry)
+            : standing(entry) < changes.settings(entry).minReplicas();
+    return standsStill && hasKeeper(entry) && source(entry, Optional.empty()) != null;
+  }
+
+  /**
+   * The learner was ordered before it was known that an old copy lies at its server which has
+   * started as much as the active version. That one is not overwritten: it has to be deleted.
+   */
+  private boolean isInTheWay(ChunkEntry entry, ServerId server, ReplicaReport report) {
+    return isOutside(entry, server, report) && accepted(server, report) >= entry.active().version();
+  }
+
+  /** Members with which its primary can write now. */
+  private int standing(ChunkEntry entry) {
+    Set<ServerId> blamed = changes.blamed(entry);
+    int standing = 0;
+    for (Member member : entry.active().members()) {
+      if (!soft.suspect(member.server())
+          && !blamed.contains(member.server())
+          && !isReportedBad(entry, member)) {
+        standing++;
+      }
+    }
+    return standing;
+  }
+
+  /**
+   * True where a member of a chunk that is written to is known that has all that was ever
+   * acknowledged, so that an old copy elsewhere may be deleted though fewer members than usual are
+   * good:
+   *
+   * <ul>
+   *   <li>While a change waits for others it is the lone seed. An acknowledgement takes an append
+   *       by every member of the active version, and the version start before it put all that was
+   *       acknowledged earlier into each of them. The seed is one of them, certain, and has
+   *       promised the pending version, so nothing is acknowledged without its knowing from then
+   *       on. So it is where a sealed chunk is opened again; an old copy that holds the seal stays
+   *       there, for it may be byte for byte as good ({@link #isWhole}).
+   *   <li>With no change under way it is the primary, by the same argument: nothing is acknowledged
+   *       without its append. A sealed chunk with no change under way is not written to.
+   *   <li>It is heard, and whole.
+   *   <li>The old copy has nothing that counts, now or later. It is neither member nor learner, and
+   *       no target: the pending version names no seed yet. A server gets a replica id once, so
+   *       none of these can it become again; nothing is recovered from it, and its start of a
+   *       version that was given up is in no configuration.
+   *   <li>What arrives late is checked again: the order names the replica id, and a newer copy at
+   *       that server has another one.
+   * </ul>
+   */
+  private boolean hasKeeper(ChunkEntry entry) {
+    Optional<Member> keeper =
+        entry.pending().isPresent()
+            ? changes.loneSeed(entry)
+            : entry
+                .lease()
+                .filter(lease -> !lease.revoked() && lease.version() == entry.active().version())
+                .flatMap(lease -> entry.active().memberAt(lease.server()));
+    return keeper.isPresent()
+        && !soft.suspect(keeper.get().server())
+        && !isReportedBad(entry, keeper.get());
+  }
+
+  /** It holds the seal that is logged: of the bytes below it, nobody has more. */
+  private static boolean isWhole(ChunkEntry entry, ReplicaReport report) {
+    return entry.seal().isPresent()
+        && report.state() != ReplicaState.DAMAGED
+        && report.seal().equals(entry.seal());
   }
 
   private void drop(DropCopy drop) {

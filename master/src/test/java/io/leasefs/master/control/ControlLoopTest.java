@@ -934,6 +934,156 @@ class ControlLoopTest {
   }
 
   @Test
+  void strangersCopyIsDeletedWhileAPrimaryHasNobodyLeft() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer primary = primary(world, chunk);
+    FakeServer dead = secondary(world, chunk);
+    FakeServer stranger = third(world, primary, dead);
+    stranger.kill();
+    primary.blame(chunk, 1, stranger);
+    world.pass(SECOND);
+    dead.kill();
+    primary.blame(chunk, 2, dead);
+    world.pass(SECOND);
+    assertThat(world.chunk(chunk).pending()).isEmpty(); // it could not go on with anybody
+
+    stranger.start();
+    world.pass(10 * SECOND);
+
+    assertThat(stranger.commands).anyMatch(command -> command instanceof DeleteCommand);
+    assertThat(world.chunk(chunk).active().members())
+        .extracting(Member::server)
+        .containsExactly(primary.id, stranger.id);
+  }
+
+  @Test
+  void strangersCopyIsDeletedWhileASealedChunkIsReopened() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = closedWithoutItsThird(world);
+    FakeServer behind = world.server(memberNames(world, chunk).get(1));
+    FakeServer stranger = outsider(world, chunk);
+    behind.copy(chunk).needsCopy = true;
+    var _ = world.client.openForWrite(world.request(), FilePath.parse("/f"), 0);
+    world.pass(5 * SECOND);
+    assertThat(world.chunk(chunk).pending()).isPresent();
+    assertThat(world.chunk(chunk).seal()).isPresent();
+
+    stranger.start();
+    world.pass(5 * SECOND);
+
+    assertThat(stranger.commands).anyMatch(command -> command instanceof DeleteCommand);
+    assertThat(world.chunk(chunk).pending()).isEmpty();
+    assertThat(world.chunk(chunk).seal()).isEmpty();
+  }
+
+  @Test
+  void strangersCopyThatHoldsTheSealStaysWhileTheChunkIsReopened() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = closedWithoutItsThird(world);
+    FakeServer behind = world.server(memberNames(world, chunk).get(1));
+    FakeServer stranger = outsider(world, chunk);
+    behind.copy(chunk).needsCopy = true;
+    stranger.copy(chunk).seal = world.chunk(chunk).seal();
+    stranger.copy(chunk).state = Heartbeat.ReplicaState.SEALED;
+    var _ = world.client.openForWrite(world.request(), FilePath.parse("/f"), 0);
+    world.pass(5 * SECOND);
+
+    stranger.start();
+    world.pass(5 * SECOND);
+
+    assertThat(stranger.commands).noneMatch(command -> command instanceof DeleteCommand);
+    assertThat(stranger.copies).containsKey(chunk);
+  }
+
+  /** Two members hold the seal; the third server is down, with a copy of before. */
+  private static ChunkHandle closedWithoutItsThird(World world) {
+    OpenFile open = world.create("/f", 3);
+    ChunkHandle chunk = open.last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer primary = primary(world, chunk);
+    FakeServer third = third(world, primary, secondary(world, chunk));
+    third.copy(chunk).promised = 100; // so it is not deleted as long as two are good
+    world.pass(SECOND);
+    third.kill();
+    primary.blame(chunk, 1, third);
+    world.pass(SECOND);
+    world.get(
+        world.client.close(
+            world.request(),
+            open.status().id(),
+            open.openNumber(),
+            Optional.empty(),
+            Optional.empty(),
+            false));
+    world.pass(2 * SECOND);
+    assertThat(world.chunk(chunk).seal()).isPresent();
+    assertThat(world.chunk(chunk).active().members()).hasSize(2);
+    third.copy(chunk).promised = 0;
+    return chunk;
+  }
+
+  private static List<String> memberNames(World world, ChunkHandle chunk) {
+    return world.chunk(chunk).active().members().stream()
+        .map(member -> member.server().name())
+        .toList();
+  }
+
+  @Test
+  void oldCopyThatIsInALearnersWayIsDeletedWhileAChangeWaitsForThat() {
+    World world = World.with("cs1", "cs2", "cs3");
+    world.servers.values().forEach(server -> server.reportsSeldom = true);
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer primary = primary(world, chunk);
+    FakeServer lost = secondary(world, chunk);
+    FakeServer old = third(world, primary, lost);
+    old.startsUnheard = true; // it takes the next version's start, and is not in that version
+    primary.blame(chunk, 1, old);
+    world.pass(SECOND);
+    assertThat(world.chunk(chunk).active().members()).hasSize(2);
+    assertThat(old.copy(chunk).accepted).isEqualTo(2);
+    old.startsUnheard = false;
+    lost.kill();
+    primary.kill();
+    primary.start();
+    world.pass(2 * SECOND);
+    assertThat(world.chunk(chunk).pending()).isPresent();
+
+    world.pass(10 * SECOND);
+
+    assertThat(old.commands).anyMatch(command -> command instanceof DeleteCommand);
+    assertThat(world.chunk(chunk).pending()).isEmpty();
+    assertThat(world.chunk(chunk).active().members())
+        .extracting(Member::server)
+        .containsExactlyInAnyOrder(primary.id, old.id);
+  }
+
+  @Test
+  void copyThatIsNewerThanItsOrderToBeDeletedIsReportedAndDeletedAllTheSame() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND); // what each has is reported: version 1
+    world.servers.values().forEach(server -> server.reportsSeldom = true);
+    FakeServer primary = primary(world, chunk);
+    FakeServer lost = secondary(world, chunk);
+    FakeServer old = third(world, primary, lost);
+    old.startsUnheard = true;
+    primary.blame(chunk, 1, old);
+    world.pass(500 * MILLIS);
+    old.startsUnheard = false;
+    lost.kill();
+    primary.blame(chunk, 2, lost);
+
+    world.pass(15 * SECOND);
+
+    assertThat(world.chunk(chunk).active().members())
+        .extracting(Member::server)
+        .containsExactly(primary.id, old.id);
+  }
+
+  @Test
   void learnerThatTheJournalLeftBehindIsMadeAnew() {
     World world = World.with("cs1", "cs2", "cs3", "cs4");
     ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();

@@ -728,7 +728,10 @@ final class World {
           gone.add(delete.chunk());
           return true;
         }
-        return false;
+        if (copy != null) {
+          copied.add(delete.chunk()); // refused: the master may not know what is here
+        }
+        return copy != null;
       }
       if (command instanceof RecoverCommand recover && answersRecover) {
         recover(recover);
@@ -769,6 +772,12 @@ final class World {
               ? Heartbeat.ReplicaState.SEALED
               : Heartbeat.ReplicaState.LEARNER;
       Copy before = copies.get(command.chunk());
+      if (before != null
+          && !before.replica.equals(copy.replica)
+          && before.accepted >= command.version()) {
+        copied.add(command.chunk()); // refused: the master may not know what is here
+        return;
+      }
       if (before == null || !before.replica.equals(copy.replica)) {
         copied.add(command.chunk());
         copy.needsCopy = copiesLeftBehind-- > 0;
