@@ -21,11 +21,15 @@ public final class AsyncAppender {
   private final long openNumber;
   private final AtomicBoolean ended = new AtomicBoolean();
 
+  /** Which opening the master is to close: that of the newest session, once one was lost. */
+  private volatile long toClose;
+
   AsyncAppender(OpenFiles owner, FileWrites writes, FileStatus status, long openNumber) {
     this.owner = owner;
     this.writes = writes;
     this.status = status;
     this.openNumber = openNumber;
+    this.toClose = openNumber;
   }
 
   /** The file as it was when opened. */
@@ -72,9 +76,10 @@ public final class AsyncAppender {
   public CompletableFuture<FileStatus> close(
       Optional<SealedChunk> seal, Optional<Publication> publication, boolean endSession) {
     if (ended.compareAndSet(false, true)) {
+      toClose = owner.leave(writes, openNumber);
       writes.end();
     }
-    return owner.close(status, openNumber, seal, publication, endSession);
+    return owner.close(status, toClose, seal, publication, endSession);
   }
 
   /** The state of its file's writing, for traces. */

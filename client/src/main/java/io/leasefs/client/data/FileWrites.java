@@ -10,6 +10,7 @@ import io.leasefs.common.edge.Scheduler;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ChunkHandle;
+import io.leasefs.common.model.FileId;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.FileStatus;
 import io.leasefs.common.model.ServerAddress;
@@ -17,6 +18,7 @@ import io.leasefs.common.model.SessionId;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Optional;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -40,8 +42,14 @@ final class FileWrites
   private long timerAt = WriteCore.NEVER;
   private boolean closed;
 
-  /** Openings that share this; guarded by the owner. */
-  int openings = 1;
+  /** The numbers of the openings that share this; guarded by the owner. */
+  final TreeSet<Long> openings = new TreeSet<>();
+
+  /**
+   * The opening in the newest session: it stands for all older ones, which ended with theirs. 0
+   * where the session of the first one lives. Guarded by the owner.
+   */
+  long reopenedAs;
 
   FileWrites(
       FileStatus opened,
@@ -58,6 +66,11 @@ final class FileWrites
     this.streams = streams;
     this.owner = owner;
     this.core = core;
+  }
+
+  /** Which file it is. */
+  FileId file() {
+    return opened.id();
   }
 
   private FilePath path() {
@@ -220,7 +233,7 @@ final class FileWrites
         open ->
             mailbox.run(
                 () -> {
-                  owner.sessionSeen(open.session());
+                  owner.reopened(this, opened, open);
                   carryOut(
                       core.reopened(
                           open.session(), core.nextSequence(), open.last(), open.birth(), now()));

@@ -1,6 +1,7 @@
 package io.leasefs.client.data;
 
 import io.leasefs.client.edge.ClientEdges;
+import io.leasefs.client.edge.Futures;
 import io.leasefs.client.meta.ClientSession;
 import io.leasefs.client.meta.MasterRouter;
 import io.leasefs.common.api.MasterApi.CreateFile;
@@ -69,6 +70,9 @@ public final class OpenFiles {
   /** Ends all streams; what is under way is given up. */
   public void end() {
     for (FileWrites writes : all()) {
+      synchronized (this) {
+        writes.openings.clear();
+      }
       writes.end();
     }
     streams.close();
@@ -80,12 +84,12 @@ public final class OpenFiles {
     synchronized (this) {
       FileWrites shared = files.get(open.status().id());
       if (shared != null) {
-        shared.openings++;
         writes = shared;
       } else {
         writes = newWrites(open, token);
         files.put(open.status().id(), writes);
       }
+      writes.openings.add(open.openNumber());
     }
     return new AsyncAppender(this, writes, open.status(), open.openNumber());
   }
@@ -116,19 +120,33 @@ public final class OpenFiles {
         (master, id) -> master.close(id, status.id(), openNumber, seal, publication, last));
   }
 
-  /** One opening less; true where it was the last. */
-  synchronized boolean forgotten(FileWrites writes, long nextSequence) {
-    writes.openings--;
-    if (writes.openings > 0) {
-      return false;
-    }
-    files.values().remove(writes);
-    firstSequence = Math.max(firstSequence, nextSequence);
-    return true;
+  /** Nobody has this opening any more; answers which one the master is to close for it. */
+  synchronized long leave(FileWrites writes, long openNumber) {
+    writes.openings.remove(openNumber);
+    boolean olderLeft = !writes.openings.isEmpty() && writes.openings.first() < writes.reopenedAs;
+    return openNumber < writes.reopenedAs && !olderLeft ? writes.reopenedAs : openNumber;
   }
 
-  void sessionSeen(SessionId seen) {
-    session.seen(seen);
+  /** The file is open in a new session; where nobody has it any more, it is closed again. */
+  void reopened(FileWrites writes, FileStatus status, OpenFile again) {
+    session.seen(again.session());
+    synchronized (this) {
+      writes.reopenedAs = again.openNumber();
+      if (!writes.openings.isEmpty()) {
+        return;
+      }
+    }
+    Futures.ignore(close(status, again.openNumber(), Optional.empty(), Optional.empty(), false));
+  }
+
+  /** An opening has ended; true where it was the last, and the file is forgotten. */
+  synchronized boolean forgotten(FileWrites writes, long nextSequence) {
+    if (!writes.openings.isEmpty() || files.get(writes.file()) != writes) {
+      return false;
+    }
+    files.remove(writes.file());
+    firstSequence = Math.max(firstSequence, nextSequence);
+    return true;
   }
 
   private void sessionEnded(SessionId ended) {

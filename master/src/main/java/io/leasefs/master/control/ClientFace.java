@@ -277,13 +277,35 @@ public final class ClientFace implements MasterApi {
 
   @Override
   public CompletableFuture<FileLayout> layout(FilePath path, int fromIndex, int limit) {
-    return look(
-        view -> layouts.file(view, view.lookUp(path), fromIndex, limit, loop.unreachable()));
+    return forReader(
+        look(view -> layouts.file(view, view.lookUp(path), fromIndex, limit, loop.unreachable())));
   }
 
   @Override
   public CompletableFuture<FileLayout> layout(FileId file, int fromIndex, int limit) {
-    return look(view -> layouts.file(view, file, fromIndex, limit, loop.unreachable()));
+    return forReader(look(view -> layouts.file(view, file, fromIndex, limit, loop.unreachable())));
+  }
+
+  /**
+   * An open chunk is read under its primary's lease. Where there is none, as after a minute without
+   * use, or where the primary gave it back and nobody writes, it gets one; the reader asks again.
+   */
+  private CompletableFuture<FileLayout> forReader(CompletableFuture<FileLayout> answer) {
+    return answer.thenApply(
+        layout -> {
+          if (!layout.chunks().isEmpty()) {
+            ChunkLayout last = layout.chunks().getLast();
+            if (last.seal().isEmpty() && last.primary().isEmpty()) {
+              var _ =
+                  loop.ask(
+                      desks -> {
+                        desks.changes().needPrimary(last.handle());
+                        return true;
+                      });
+            }
+          }
+          return layout;
+        });
   }
 
   @Override

@@ -1084,6 +1084,31 @@ class ControlLoopTest {
   }
 
   @Test
+  void readersOfAnOpenChunkWithoutAPrimaryGetOne() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer primary = primary(world, chunk);
+    primary.released.add(new LeaseName(chunk, 1)); // nobody has used it for long
+    primary.held.remove(chunk);
+    primary.send();
+    world.pass(SECOND);
+    assertThat(world.chunk(chunk).lease()).isEmpty();
+    assertThat(world.chunk(chunk).pending()).isEmpty();
+
+    var _ = world.get(world.client.layout(FilePath.parse("/f"), 0, 10));
+    world.pass(SECOND);
+
+    assertThat(
+            world
+                .get(world.client.layout(FilePath.parse("/f"), 0, 10))
+                .chunks()
+                .getLast()
+                .primary())
+        .isPresent();
+  }
+
+  @Test
   void learnerThatTheJournalLeftBehindIsMadeAnew() {
     World world = World.with("cs1", "cs2", "cs3", "cs4");
     ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
