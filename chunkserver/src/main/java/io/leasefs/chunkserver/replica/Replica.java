@@ -280,7 +280,10 @@ final class Replica {
     SealPoint seal = log.seal();
     if (seal != null && seal.checksum().isEmpty() && checksumId == 0 && sound()) {
       checksumSerial = seal.serial();
-      checksumId = disk.checksum(seal.serial(), seal.lengthBytes(), now);
+      // Version starts may be committed behind it; they leave the content as it is, and the store
+      // has no older one than what is committed.
+      long asOf = Math.max(seal.serial(), log.committedSerial());
+      checksumId = disk.checksum(asOf, seal.lengthBytes(), now);
     } else if (seal != null && checksumId == 0) {
       sealTold = true;
     }

@@ -644,6 +644,38 @@ class RecoveryTest {
   }
 
   @Test
+  void restartAsksForNoChecksumBelowWhatIsCommittedBehindTheSeal() {
+    chain.append("a", 1, 5, 1, "hello");
+    a.step(new ReplicaEvent.Commanded(new Heartbeat.CloseCommand(TestChain.CHUNK, 1)));
+    chain.pass(100 * MILLI);
+    chain.seal(2, "a", "b", "c");
+    chain.recover("a", 2, false, false, "b", "c"); // sealed as before, with a member less or more
+    chain.pass(100 * MILLI);
+    assertThat(c.journal)
+        .extracting(Mutation::kind)
+        .containsExactly(MutationKind.APPEND, MutationKind.SEAL, MutationKind.VERSION_START);
+    Node again =
+        chain.add(
+            "c",
+            new ReplicaImage(
+                SPEC,
+                member("c"),
+                2,
+                false,
+                Certainty.CERTAIN,
+                ReplicaImage.emptySnapshot(),
+                3,
+                c.journal.stream().map(Mutation::withoutPayload).toList()),
+            false);
+    again.diskRuns = false;
+    again.tick();
+    assertThat(again.disk)
+        .filteredOn(ReplicaAction.ComputeChecksum.class::isInstance)
+        .extracting(work -> ((ReplicaAction.ComputeChecksum) work).serial())
+        .containsExactly(3L);
+  }
+
+  @Test
   void seedIsNoTargetOfItsOwn() {
     Heartbeat.Target self = new Heartbeat.Target(member("a"), new ServerAddress("localhost", 1));
     chain.seal(2, "a");
