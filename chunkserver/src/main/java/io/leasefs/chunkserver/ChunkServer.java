@@ -378,15 +378,31 @@ public final class ChunkServer implements ChunkApi {
     if (loop == null || loop.stored() != stopped) {
       return;
     }
-    loop.close();
+    StoredChunk again;
     try {
-      StoredChunk again = store.reopen(stopped);
-      ReplicaLoop next = loop(again, ReplicaCore.restarted(again.image(), terms));
-      table.adopt(next);
-      logger.info("chunk goes on, there is room again chunk={}", stopped.handle());
-      session.post(new SessionEvent.Told(new News.Changed(next.core().report())));
+      again = store.reopen(stopped);
     } catch (IOException e) {
-      logger.error("chunk cannot go on chunk={} reason=\"{}\"", stopped.handle(), e.toString());
+      logger.warn("chunk cannot go on chunk={} reason=\"{}\"", stopped.handle(), e.toString());
+      if (store.chunk(stopped.handle()).isEmpty()) {
+        lost(loop);
+      } // else there was no room after all: it is tried again
+      return;
+    }
+    loop.close(); // not before: until then it says that it is damaged to whoever asks
+    ReplicaLoop next = loop(again, ReplicaCore.restarted(again.image(), terms));
+    table.adopt(next);
+    logger.info("chunk goes on, there is room again chunk={}", stopped.handle());
+    session.post(new SessionEvent.Told(new News.Changed(next.core().report())));
+  }
+
+  /** Nothing can be read of this copy any more. On the chunk's executor. */
+  private void lost(ReplicaLoop loop) {
+    loop.close();
+    table.forget(loop);
+    for (Heartbeat.ReplicaReport report : unreadable()) {
+      if (report.spec().handle().equals(loop.handle())) {
+        session.post(new SessionEvent.Told(new News.Changed(report)));
+      }
     }
   }
 

@@ -245,6 +245,11 @@ final class ReplicaTable {
     }
   }
 
+  /** Nothing can be read of this copy any more; its files stay. On the chunk's executor. */
+  void forget(ReplicaLoop loop) {
+    loops.remove(loop.handle(), loop);
+  }
+
   /** The copy is gone, and does not come back but as a newer one, by a copy order. */
   void delete(ChunkHandle chunk) {
     ReplicaLoop loop = loops.remove(chunk);

@@ -11,6 +11,7 @@ import io.leasefs.common.api.Heartbeat.DiskReport;
 import io.leasefs.common.edge.Clock;
 import io.leasefs.common.edge.Disk;
 import io.leasefs.common.edge.DiskFile;
+import io.leasefs.common.edge.DiskFullException;
 import io.leasefs.common.edge.RandomSource;
 import io.leasefs.common.edge.Scheduler;
 import io.leasefs.common.error.ErrorCode;
@@ -218,7 +219,7 @@ public final class ChunkStore {
   private void recover(ChunkHandle handle) throws IOException {
     Recovery.Recovered recovered;
     try {
-      recovered = new Recovery(disk, openFiles, handle, powerCut).open();
+      recovered = new Recovery(disk, openFiles, handle, powerCut, null).open();
     } catch (UnreadableJournalException e) {
       if (neverWasBorn(handle)) {
         LOG.warn("birth was cut off, so the chunk is not here chunk={}", handle);
@@ -485,20 +486,65 @@ public final class ChunkStore {
   }
 
   /**
-   * Goes on from what the disk has of a chunk that was {@link #outOfSpace}. The caller has stopped
-   * its core.
+   * Goes on from what the disk has of a chunk that was {@link #outOfSpace}; its core may be stopped
+   * once this has returned. Where the disk fails over it the copy is opened as a damaged one.
    *
-   * @throws UnreadableJournalException where nothing can be read of it any more
+   * @throws DiskFullException where there is no room still: it stays as it is, and may be tried
+   *     again
+   * @throws UnreadableJournalException where nothing can be read of it any more: it counts as
+   *     {@link #unreadable} from now on
    */
   public StoredChunk reopen(StoredChunk old) throws IOException {
-    old.queue().stop();
-    old.file().close();
-    Recovery.Recovered recovered = new Recovery(disk, openFiles, old.handle(), false).open();
+    ChunkHandle handle = old.handle();
+    Recovery.Recovered recovered;
+    try {
+      recovered = recovery(handle, null);
+    } catch (DiskFullException e) {
+      throw e;
+    } catch (IOException e) {
+      recovered = reopenAsFailed(old, e);
+    }
+    leave(old);
     StoredChunk chunk = stored(recovered.image(), recovered.file(), recovered.damaged());
     synchronized (this) {
-      chunks.put(chunk.handle(), chunk);
+      chunks.put(handle, chunk);
     }
     return chunk;
+  }
+
+  private Recovery.Recovered recovery(ChunkHandle handle, @Nullable String failure)
+      throws IOException {
+    return new Recovery(disk, openFiles, handle, false, failure).open();
+  }
+
+  /** What a write or force has failed on is never trusted again, by no later start either. */
+  private Recovery.Recovered reopenAsFailed(StoredChunk old, IOException why) throws IOException {
+    ChunkHandle handle = old.handle();
+    LOG.error("chunk cannot be reopened chunk={} error={}", handle, why.getMessage());
+    try {
+      old.file().markFailed();
+    } catch (IOException e) {
+      LOG.error("chunk cannot be marked as failed chunk={} error={}", handle, e.getMessage());
+    }
+    try {
+      return recovery(handle, String.valueOf(why.getMessage()));
+    } catch (IOException e) {
+      leave(old);
+      synchronized (this) {
+        chunks.remove(handle);
+        unreadable.put(handle, String.valueOf(e.getMessage()));
+      }
+      throw new UnreadableJournalException(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static void leave(StoredChunk old) {
+    old.queue().stop();
+    try {
+      old.file().close();
+    } catch (IOException e) {
+      LOG.warn("close failed chunk={} error={}", old.handle(), e.getMessage());
+    }
   }
 
   // ---------------------------------------------------------------- copies

@@ -89,12 +89,19 @@ final class Recovery {
   /**
    * @param powerCut true where the kernel was restarted since this disk was last written, and
    *     nobody has said that all was flushed before
+   * @param failure why it is not to be trusted, whatever is found; null where nothing is known
    */
-  Recovery(Disk disk, OpenFiles openFiles, ChunkHandle handle, boolean powerCut) {
+  Recovery(
+      Disk disk,
+      OpenFiles openFiles,
+      ChunkHandle handle,
+      boolean powerCut,
+      @Nullable String failure) {
     this.disk = disk;
     this.openFiles = openFiles;
     this.names = new ChunkNames(handle);
     this.powerCut = powerCut;
+    this.damage = failure;
   }
 
   /**

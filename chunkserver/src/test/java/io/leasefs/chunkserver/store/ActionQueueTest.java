@@ -1,5 +1,6 @@
 package io.leasefs.chunkserver.store;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -16,6 +17,7 @@ import io.leasefs.common.api.Heartbeat.Certainty;
 import io.leasefs.common.api.Mutation;
 import io.leasefs.common.api.MutationKind;
 import io.leasefs.common.checksum.Crc32c;
+import io.leasefs.common.edge.DiskFullException;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkSpec;
@@ -28,6 +30,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -40,14 +43,17 @@ class ActionQueueTest {
   private final ChunkModel model = new ChunkModel(new Random(1));
   private final List<String> operations = new ArrayList<>();
 
+  private @Nullable ChunkStore store;
+
   private StoredChunk create(Durability durability) throws IOException {
-    ChunkStore store = fixture.open();
+    ChunkStore opened = fixture.open();
+    store = opened;
     var _ =
-        store.create(
+        opened.create(
             new ChunkSpec(HANDLE, new FileId(7), 64 << 20, durability),
             new ReplicaId(0x51d),
             Certainty.CERTAIN);
-    StoredChunk chunk = fixture.chunk(store, HANDLE);
+    StoredChunk chunk = fixture.chunk(opened, HANDLE);
     fixture.disk.setHook(
         (operation, name) -> {
           if (operation != Operation.OPEN && operation != Operation.READ) {
@@ -369,6 +375,60 @@ class ActionQueueTest {
     assertThat(again.image().certainty()).isEqualTo(Certainty.CERTAIN);
     assertThat(model.agreesWith(again.image())).isTrue();
     assertThat(fixture.disk.bytes(DATA)).isEqualTo(model.contentAt(1));
+  }
+
+  @Test
+  @Tag("F56")
+  void copyWithoutRoomIsTriedAgainUntilThereIsSome() throws IOException {
+    StoredChunk chunk = withoutRoom();
+    fixture.disk.setHook(
+        (operation, name) -> {
+          if (operation == Operation.FORCE && name.contains("51c")) {
+            throw new DiskFullException(name + ": No space left on device");
+          }
+        });
+    assertThatThrownBy(() -> store().reopen(chunk)).isInstanceOf(DiskFullException.class);
+    assertThat(store().outOfSpace()).containsExactly(chunk);
+
+    fixture.disk.setHook((operation, name) -> {});
+    StoredChunk again = store().reopen(chunk);
+    assertThat(again.image().certainty()).isEqualTo(Certainty.CERTAIN);
+    assertThat(store().outOfSpace()).isEmpty();
+    assertThat(store().chunk(HANDLE)).contains(again);
+  }
+
+  @Test
+  @Tag("F56")
+  void copyWhoseForceFailsWhenThereIsRoomAgainIsDamagedForEver() throws IOException {
+    StoredChunk chunk = withoutRoom();
+    fixture.disk.failForces("51c", 1);
+
+    StoredChunk again = store().reopen(chunk);
+
+    assertThat(again.image().certainty()).isEqualTo(Certainty.DAMAGED);
+    assertThat(again.queue().isFailed()).isTrue();
+    assertThat(store().chunk(HANDLE)).contains(again);
+    assertThat(store().outOfSpace()).isEmpty();
+    fixture.disk.killProcess();
+    assertThat(fixture.chunk(fixture.open(), HANDLE).image().certainty())
+        .isEqualTo(Certainty.DAMAGED);
+  }
+
+  /** It has met a full disk; now there is room, but nobody has gone on from it yet. */
+  private StoredChunk withoutRoom() throws IOException {
+    StoredChunk chunk = create(Durability.REPLICATED);
+    fixture.submit(chunk, append(1, 5000, false));
+    fixture.runAll();
+    fixture.disk.setTotalBytes(fixture.disk.totalBytes() - fixture.disk.freeBytes() + 3000);
+    fixture.submit(chunk, append(2, 5000, false));
+    fixture.runAll();
+    assertThat(store().outOfSpace()).containsExactly(chunk);
+    fixture.disk.setTotalBytes(1 << 30);
+    return chunk;
+  }
+
+  private ChunkStore store() {
+    return requireNonNull(store);
   }
 
   @Test
