@@ -574,6 +574,15 @@ public final class ChunkServer implements ChunkApi {
               ErrorCode.CORRUPT, "chunk " + request.chunk() + " is damaged at this server"));
       return;
     }
+    // The master has named the active version: what lies before its start is committed, though
+    // that was not told here yet. A copy without it would be older than the others.
+    loop.core()
+        .startOf(request.version())
+        .ifPresent(
+            start ->
+                loop.step(
+                    new ReplicaEvent.Commanded(
+                        new Heartbeat.SettledCommand(request.chunk(), request.version(), start))));
     Snapshot snapshot = loop.core().snapshot();
     if (!CopySource.isComplete(snapshot)) {
       future.completeExceptionally(

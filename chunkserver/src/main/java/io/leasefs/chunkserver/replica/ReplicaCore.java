@@ -16,6 +16,7 @@ import io.leasefs.common.model.SessionId;
 import java.util.ArrayDeque;
 import java.util.Iterator;
 import java.util.List;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -701,6 +702,13 @@ public final class ReplicaCore {
   /** The committed state: what a copy for a learner starts from, and what a compaction writes. */
   public ReplicaImage.Snapshot snapshot() {
     return replica.log.snapshot();
+  }
+
+  /** The serial with which this version starts here, where it has started. */
+  public OptionalLong startOf(long version) {
+    return replica.log.endOf(version) < 0
+        ? OptionalLong.empty()
+        : OptionalLong.of(replica.log.startOf(version));
   }
 
   /** How many steps it has taken: whoever watches sees whether a task has changed anything. */
