@@ -30,7 +30,9 @@ import picocli.CommandLine.Parameters;
       "the same run.",
       "Exit 0: nothing lost, doubled or out of order, never two primaries, replicas equal, and all",
       "can be written again when healed. Exit 10: not so, or fewer than 50 appends a second before",
-      "the first fault: then it is void, which proves nothing.",
+      "the first fault: then it is void, which proves nothing. In more than ten minutes clients"
+          + " rest",
+      "between their records: about 1,200,000 are written, however long it lasts.",
       "",
       "Examples:",
       "  leasefs torture 2m",

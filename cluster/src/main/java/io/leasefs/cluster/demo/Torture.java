@@ -33,6 +33,13 @@ public final class Torture {
   private static final int NODES = 5;
   private static final long WARM_UP_NANOS = 5 * SECOND;
   private static final int CLIENTS_PER_FILE = 3;
+
+  /** A run no longer than this goes as fast as it can. */
+  private static final long FAST_NANOS = 600 * SECOND;
+
+  /** About 200 bytes of memory each. */
+  private static final long MOST_RECORDS = 1_200_000;
+
   private static final long CHUNK_BYTES = 1 << 20;
   private static final String FOLDER = "/torture";
 
@@ -120,7 +127,12 @@ public final class Torture {
             create(client, file);
             all.add(
                 new Writers(
-                    List.of(cluster.masterAddress()), file, CLIENTS_PER_FILE, writesOn, true, 0));
+                    List.of(cluster.masterAddress()),
+                    file,
+                    CLIENTS_PER_FILE,
+                    writesOn,
+                    true,
+                    restNanos(durationNanos)));
           });
       boolean _ = awaitProgress(all, System.nanoTime());
       long before = count(all);
@@ -161,6 +173,15 @@ public final class Torture {
         List<Acknowledged> _ = writers.stop();
       }
     }
+  }
+
+  /**
+   * How long a client rests after each answer: in a long run so long that all records of it fit
+   * into memory, when they are judged.
+   */
+  static long restNanos(long durationNanos) {
+    int clients = FILES.size() * CLIENTS_PER_FILE;
+    return durationNanos <= FAST_NANOS ? 0 : durationNanos / MOST_RECORDS * clients;
   }
 
   private Map<String, Integer> counts(Harms harms) {

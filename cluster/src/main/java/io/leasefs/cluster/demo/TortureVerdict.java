@@ -6,9 +6,13 @@ import io.leasefs.cluster.demo.Evidence.Found;
 import io.leasefs.common.model.ClusterEvent;
 import io.leasefs.common.model.EventKind;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -49,7 +53,11 @@ public record TortureVerdict(
 
   private static final long MILLION = 1_000_000;
 
-  /** What it is made of. */
+  /**
+   * What it is made of.
+   *
+   * @param events each server's in the order of its file
+   */
   record Evidence(
       long perSecond,
       boolean converged,
@@ -79,7 +87,7 @@ public record TortureVerdict(
     long early = 0;
     long overlap = 0;
     long closest = Long.MAX_VALUE;
-    Map<String, List<ClusterEvent>> byChunk = byChunk(evidence.events());
+    Map<String, List<ClusterEvent>> byChunk = byChunk(evidence.events(), evidence.deaths());
     for (Map.Entry<String, List<ClusterEvent>> chunk : byChunk.entrySet()) {
       List<Tenure> alive = new ArrayList<>();
       for (Tenure tenure : Tenure.of(chunk.getKey(), chunk.getValue())) {
@@ -112,6 +120,12 @@ public record TortureVerdict(
         failures,
         !uncompared.isEmpty() || evidence.copies().isEmpty(),
         "fewer than two replicas were compared of " + String.join(", ", uncompared));
+    List<String> cut = cutRecords(evidence.events());
+    failIf(
+        failures,
+        !cut.isEmpty(),
+        "leases cannot be judged, records of events outgrew their files: "
+            + String.join(", ", cut));
     failIf(failures, !evidence.converged(), "not every file could be written again when healed");
     boolean isVoid = evidence.perSecond() < LEAST_PER_SECOND || evidence.faults().isEmpty();
     return new TortureVerdict(
@@ -152,8 +166,13 @@ public record TortureVerdict(
         tenure.held());
   }
 
-  /** Events of each chunk that was granted, with those of whole sessions among them, in order. */
-  private static Map<String, List<ClusterEvent>> byChunk(List<ClusterEvent> events) {
+  /**
+   * Events of each chunk that was granted, in order, and among them the renewals of whoever held it
+   * at that time. (A renewal is the whole session's: given to every chunk that ever was, they would
+   * not fit into memory after an hour.)
+   */
+  private static Map<String, List<ClusterEvent>> byChunk(
+      List<ClusterEvent> events, List<Harms.Death> deaths) {
     Map<String, List<ClusterEvent>> byChunk = new TreeMap<>();
     for (ClusterEvent event : events) {
       if (event.kind() == EventKind.LEASE_GRANTED) {
@@ -161,18 +180,70 @@ public record TortureVerdict(
       }
     }
     List<ClusterEvent> sorted = new ArrayList<>(events);
-    sorted.sort(java.util.Comparator.comparingLong(ClusterEvent::monotonicNanos));
+    sorted.sort(Comparator.comparingLong(ClusterEvent::monotonicNanos));
+    List<Harms.Death> dying = new ArrayList<>(deaths);
+    dying.sort(Comparator.comparingLong(Harms.Death::atNanos));
+    Held held = new Held();
+    int died = 0;
     for (ClusterEvent event : sorted) {
+      while (died < dying.size() && dying.get(died).atNanos() <= event.monotonicNanos()) {
+        held.died(dying.get(died).server());
+        died++;
+      }
       if (event.kind() == EventKind.HOLDER_RENEWED) {
-        byChunk.values().forEach(list -> list.add(event));
-      } else {
-        event
-            .chunk()
-            .map(chunk -> byChunk.get(chunk.toString()))
-            .ifPresent(list -> list.add(event));
+        for (String chunk : held.chunksOf(event.recorder().name())) {
+          List<ClusterEvent> list = byChunk.get(chunk);
+          if (list != null) {
+            list.add(event);
+          }
+        }
+      } else if (event.chunk().isPresent()) {
+        held.take(event);
+        List<ClusterEvent> list = byChunk.get(event.chunk().get().toString());
+        if (list != null) {
+          list.add(event);
+        }
       }
     }
     return byChunk;
+  }
+
+  /** Which leases each server has, by its own record. */
+  private static final class Held {
+    private record Lease(String chunk, long version) {}
+
+    private final Map<String, Set<Lease>> byServer = new HashMap<>();
+
+    void take(ClusterEvent event) {
+      Lease lease = new Lease(event.chunk().orElseThrow().toString(), event.version());
+      Set<Lease> leases =
+          byServer.computeIfAbsent(event.recorder().name(), name -> new LinkedHashSet<>());
+      switch (event.kind()) {
+        case HOLDER_GRANTED -> leases.add(lease);
+        case HOLDER_ENDED -> leases.remove(lease);
+        default -> {}
+      }
+    }
+
+    void died(String server) {
+      byServer.remove(server);
+    }
+
+    Set<String> chunksOf(String server) {
+      Set<String> chunks = new LinkedHashSet<>();
+      byServer.getOrDefault(server, Set.of()).forEach(lease -> chunks.add(lease.chunk()));
+      return chunks;
+    }
+  }
+
+  /** Servers whose record of events outgrew its file, so that its beginning is lost. */
+  private static List<String> cutRecords(List<ClusterEvent> events) {
+    Map<String, Long> first = new TreeMap<>();
+    events.forEach(event -> first.putIfAbsent(event.recorder().name(), event.number()));
+    return first.entrySet().stream()
+        .filter(entry -> entry.getValue() != 1)
+        .map(entry -> entry.getKey() + " begins at event " + entry.getValue())
+        .toList();
   }
 
   private static void failIf(List<String> failures, boolean failed, String why) {

@@ -108,6 +108,23 @@ class TortureVerdictTest {
     assertThat(verdict().passed()).isFalse();
   }
 
+  @Test
+  void recordOfEventsThatOutgrewItsFileFails() {
+    ClusterEvent first = events.remove(1);
+    assertThat(first.kind()).isEqualTo(EventKind.HOLDER_GRANTED);
+    assertThat(verdict().failures())
+        .containsExactly(
+            "leases cannot be judged, records of events outgrew their files: cs1 begins at event"
+                + " 2");
+  }
+
+  @Test
+  void renewalAfterTheLeaseWasGivenBackIsOfOtherChunks() {
+    event("cs1", EventKind.HOLDER_ENDED, "cs1", 8, 9 * SECOND + 1, 0);
+    event("cs1", EventKind.HOLDER_RENEWED, "cs1", 0, 10 * SECOND, 3 * SECOND);
+    assertThat(verdict().failures()).isEmpty();
+  }
+
   private TortureVerdict verdict() {
     return TortureVerdict.of(
         new TortureVerdict.Evidence(
@@ -118,7 +135,7 @@ class TortureVerdictTest {
       String recorder, EventKind kind, String subject, long version, long at, long left) {
     events.add(
         new ClusterEvent(
-            events.size() + 1,
+            1 + events.stream().filter(e -> e.recorder().name().equals(recorder)).count(),
             new ServerId(recorder),
             at / 1_000_000,
             at,
