@@ -87,6 +87,9 @@ final class Checks implements Watch {
   /** Leases that their holder said it would not use any more. */
   private final Set<Given> givenBack = new HashSet<>();
 
+  /** Leases by the incarnation that some master, replaced or not, has granted them to. */
+  private final Set<Given> granted = new HashSet<>();
+
   /** Servers that may have lost what they acknowledged, as the policy of their files allows. */
   private final Set<ServerId> forgetful = new TreeSet<>();
 
@@ -258,7 +261,10 @@ final class Checks implements Watch {
     }
   }
 
-  /** I1: at any instant at most one valid holder per chunk that it has not sealed. */
+  /**
+   * I1: at any instant at most one valid holder per chunk that it has not sealed. I12: none uses
+   * what it gave back. I13: nor what another incarnation of it was granted, or nobody.
+   */
   private void onePrimary() {
     Map<ChunkHandle, Holder> holders = new HashMap<>();
     for (Map.Entry<ServerId, ChunkServer> each : servers.entrySet()) {
@@ -266,8 +272,19 @@ final class Checks implements Watch {
         Holder holder = new Holder(each.getKey(), lease.version());
         long incarnation = incarnations.getOrDefault(each.getKey(), 0L);
         Heartbeat.LeaseName name = new Heartbeat.LeaseName(lease.chunk(), lease.version());
-        if (givenBack.contains(new Given(each.getKey(), incarnation, name))) {
+        Given given = new Given(each.getKey(), incarnation, name);
+        if (givenBack.contains(given)) {
           loop.violated("I12", each.getKey() + " has given back " + name + " and uses it");
+        }
+        if (!granted.contains(given)) {
+          loop.violated(
+              "I13",
+              each.getKey()
+                  + " uses "
+                  + name
+                  + ", which incarnation "
+                  + incarnation
+                  + " never got");
         }
         Holder other = holders.get(lease.chunk());
         if (other == null || hasSealed(other.server(), lease.chunk(), other.version())) {
@@ -304,7 +321,7 @@ final class Checks implements Watch {
   }
 
   @Override
-  public void answered(Heartbeat.Response response) {
+  public void answered(ServerId to, long incarnation, Heartbeat.Response response) {
     boolean leads =
         response.status() == Heartbeat.Status.OK
             || response.status() == Heartbeat.Status.NEED_FULL_REPORT;
@@ -313,12 +330,14 @@ final class Checks implements Watch {
         loop.violated("I3", "a master of term " + response.term() + " speaks after " + highestTerm);
       }
       // It was replaced and does not know it; what it says counts where it is believed: I1.
+      response.grants().forEach(grant -> got(to, incarnation, grant));
       return;
     }
     if (leads) {
       highestTerm = response.term();
     }
     for (LeaseGrant grant : response.grants()) {
+      got(to, incarnation, grant);
       Version version = new Version(grant.handle(), grant.version());
       List<Member> members = grant.configuration().members();
       List<Member> before = chains.putIfAbsent(version, members);
@@ -334,6 +353,11 @@ final class Checks implements Watch {
         loop.violated("I4", version + " was granted to " + before + " and to " + members);
       }
     }
+  }
+
+  private void got(ServerId to, long incarnation, LeaseGrant grant) {
+    granted.add(
+        new Given(to, incarnation, new Heartbeat.LeaseName(grant.handle(), grant.version())));
   }
 
   /** I2: each holder's end, guard included, comes before a conflicting lease leaves the master. */
@@ -511,6 +535,26 @@ final class Checks implements Watch {
     List<Member> chain = chains.get(version);
     if (chain == null) {
       return;
+    }
+    if (chain.stream()
+        .noneMatch(
+            member -> report(member, answer.chunk()) != null && member.server().equals(server))) {
+      loop.violated(
+          "I11",
+          server + " acknowledges " + applied + " in " + version + ", which it is no member of");
+    }
+    long promised =
+        chain.stream()
+            .filter(member -> member.server().equals(server))
+            .map(member -> report(member, answer.chunk()))
+            .mapToLong(own -> own == null ? 0 : own.promised())
+            .max()
+            .orElse(0);
+    // What an earlier version has ordered is committed with the start of this one, and stays so.
+    if (before == null && applied.version() == at && promised > at) {
+      loop.violated(
+          "I7",
+          server + " acknowledges " + applied + " in " + version + " and has promised " + promised);
     }
     if (chain.size() < minReplicas) {
       loop.violated("I18", server + " acknowledges " + applied + " with no more than " + chain);

@@ -7,6 +7,7 @@ import io.leasefs.common.api.MasterApi;
 import io.leasefs.common.api.Registration;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ServerAddress;
+import io.leasefs.common.model.ServerId;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.util.HashMap;
@@ -37,6 +38,9 @@ final class FarMaster implements ClusterApi {
     this.clients = proxy(MasterApi.class);
     this.operators = proxy(AdminApi.class);
   }
+
+  /** A heartbeat that a master has got, and when. */
+  private record Came(ServerId server, long incarnation, long nanos) {}
 
   MasterApi clients() {
     return clients;
@@ -96,7 +100,7 @@ final class FarMaster implements ClusterApi {
   @Override
   public HeartbeatStream heartbeat(
       Consumer<Heartbeat.Response> responses, Consumer<String> broken) {
-    Map<Long, Long> received = new HashMap<>();
+    Map<Long, Came> received = new HashMap<>();
     Wires.Stream<HeartbeatStream> stream =
         wires.open(
             from,
@@ -111,10 +115,13 @@ final class FarMaster implements ClusterApi {
                           .chunkservers()
                           .heartbeat(
                               response -> {
-                                watch.answered(response);
-                                Long came = received.get(response.answersSequence());
-                                if (response.ttlNanos() > 0 && came != null) {
-                                  watch.renews(response, came);
+                                Came came = received.get(response.answersSequence());
+                                if (came == null) {
+                                  throw new IllegalStateException("answers nothing: " + response);
+                                }
+                                watch.answered(came.server(), came.incarnation(), response);
+                                if (response.ttlNanos() > 0) {
+                                  watch.renews(response, came.nanos());
                                 }
                                 line.up("answer", () -> responses.accept(response));
                               },
@@ -128,7 +135,9 @@ final class FarMaster implements ClusterApi {
         stream.send(
             "heartbeat",
             end -> {
-              received.put(request.sequence(), wires.now());
+              received.put(
+                  request.sequence(),
+                  new Came(request.server(), request.incarnation(), wires.now()));
               end.send(request);
             });
       }

@@ -9,8 +9,13 @@ interface Watch {
   /** A heartbeat leaves a chunkserver. */
   void sent(Heartbeat.Request request);
 
-  /** A response leaves a master. */
-  void answered(Heartbeat.Response response);
+  /**
+   * A response leaves a master.
+   *
+   * @param to who asked
+   * @param incarnation as which it asked
+   */
+  void answered(ServerId to, long incarnation, Heartbeat.Response response);
 
   /**
    * A response that renews a session leaves a master.
