@@ -21,6 +21,7 @@ import io.leasefs.master.lease.Reconfiguration.Plan;
 import io.leasefs.master.lease.Reconfiguration.Settings;
 import io.leasefs.master.lease.Reconfiguration.Waiting;
 import io.leasefs.master.log.Operation;
+import io.leasefs.master.log.Operation.AbandonChange;
 import io.leasefs.master.log.Operation.BeginChange;
 import io.leasefs.master.log.Operation.ChangeReason;
 import io.leasefs.master.log.Operation.EndLeases;
@@ -945,6 +946,7 @@ final class ChangeDesk {
       if (on != null) {
         next = Math.min(next, on.untilNanos());
         noteUnavailable(chunk, on, now);
+        abandonReopening(entry, on, now);
       }
     }
     endGivenBack();
@@ -995,6 +997,54 @@ final class ChangeDesk {
           change.version(),
           Map.of("waitsFor", on.what()));
     }
+  }
+
+  /**
+   * A reopening that waits for servers keeps the sealed chunk from being repaired, and needs just
+   * that: copies are made and given up only while no change is under way. Nobody has started its
+   * version, and nobody will, for it has no seed; what members have promised binds them to nothing
+   * else. Writers ask again, and go on in a new chunk while too few copies are at hand.
+   */
+  private void abandonReopening(ChunkEntry entry, Waiting on, long now) {
+    Reconfiguration change = moving.get(entry.handle());
+    Pending pending = entry.pending().orElse(null);
+    if (change != null
+        && pending != null
+        && pending.version() == change.version()
+        && pending.reason() == ChangeReason.REOPEN
+        && pending.seed().isEmpty()
+        && on.untilNanos() == Long.MAX_VALUE
+        && now - change.begunNanos() >= UNAVAILABLE_NANOS
+        && !isPaused(entry.handle())) {
+      logger.info(
+          "reopening abandoned chunk={} version={} why=\"waits for {}\"",
+          entry.handle(),
+          change.version(),
+          on.what());
+      propose(entry.handle(), new AbandonChange(entry.handle(), change.version()), () -> {});
+    }
+  }
+
+  /**
+   * Whether so many members of a sealed chunk seem to be there that it can be reopened. What one
+   * has not told yet counts for it: its seal may be a moment old.
+   */
+  boolean canBeReopened(ChunkEntry entry) {
+    int atHand = 0;
+    for (Member member : entry.active().members()) {
+      boolean bad =
+          soft.replicas
+              .find(entry.handle(), member.server())
+              .filter(
+                  report ->
+                      !report.replica().equals(member.replica())
+                          || report.state() == ReplicaState.DAMAGED)
+              .isPresent();
+      if (!bad && !soft.suspect(member.server())) {
+        atHand++;
+      }
+    }
+    return atHand >= settings(entry).minReplicas();
   }
 
   /** Whether changes are under way that must be looked at often. */

@@ -244,7 +244,8 @@ final class ClientDesk {
     boolean reopen =
         !entry.sealedForEver()
             && entry.references() == 1
-            && entry.seal().get().lengthBytes() < entry.spec().capacityBytes() / 2;
+            && entry.seal().get().lengthBytes() < entry.spec().capacityBytes() / 2
+            && (entry.pending().isPresent() || changes.canBeReopened(entry));
     if (!reopen) {
       then.accept(true);
       return;

@@ -1372,6 +1372,44 @@ class ControlLoopTest {
     assertThat(open.last().orElseThrow().primary()).isPresent();
   }
 
+  /** While it waits, copies of the sealed chunk are neither made nor given up. */
+  @Test
+  void reopeningThatWaitsForServersIsAbandonedAndAskedForAgain() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = closed(world, "/f");
+    List<FakeServer> others =
+        world.servers.values().stream().filter(server -> !server.id.name().equals("cs1")).toList();
+    others.forEach(server -> server.answersSeals = false);
+
+    var open = world.client.openForWrite(world.request(), FilePath.parse("/f"), 0);
+    world.pass(500 * MILLIS);
+    assertThat(world.chunk(chunk).pending()).isPresent();
+    world.pass(SECOND);
+    assertThat(world.chunk(chunk).pending()).isEmpty();
+    assertThat(world.chunk(chunk).seal()).isPresent();
+
+    others.forEach(server -> server.answersSeals = true);
+    assertThat(world.get(open).last().orElseThrow().seal()).isPresent();
+    OpenFile again = world.get(world.client.openForWrite(world.request(), FilePath.parse("/f"), 0));
+    assertThat(again.last().orElseThrow().handle()).isEqualTo(chunk);
+    assertThat(again.last().orElseThrow().primary()).isPresent();
+  }
+
+  @Test
+  void shortChunkStaysSealedWhereTooFewOfItsCopiesAreThere() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    ChunkHandle chunk = closed(world, "/f");
+    List<Member> members = world.chunk(chunk).active().members();
+    world.server(members.get(1).server().name()).kill();
+    world.server(members.get(2).server().name()).kill();
+    world.pass(SECOND);
+
+    OpenFile open = world.get(world.client.openForWrite(world.request(), FilePath.parse("/f"), 0));
+
+    assertThat(open.last().orElseThrow().seal()).as("the writer adds a chunk").isPresent();
+    assertThat(world.chunk(chunk).pending()).isEmpty();
+  }
+
   private static CompletableFuture<?> close(
       World world, OpenFile open, Optional<SealedChunk> sealed) {
     return world.client.close(
