@@ -11,6 +11,8 @@ import io.leasefs.common.config.DataSize;
 import io.leasefs.common.edge.Clock;
 import io.leasefs.common.edge.Disk;
 import io.leasefs.common.edge.DiskFile;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.Endpoints;
 import io.leasefs.common.model.ServerAddress;
 import io.leasefs.common.model.ServerId;
@@ -151,19 +153,20 @@ public final class ChunkServerMain {
             new EventLines(eventFile));
 
     String bootId = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
-    ChunkStore store =
-        ChunkStore.open(
-            new ChunkStore.Surroundings(
-                disk,
-                name,
-                diskThreads,
-                inParallel(diskThreads),
-                timer,
-                clock,
-                chance,
-                bootId,
-                OPEN_FILES,
-                PARALLEL_FORCES));
+    ServerRecord record = whole(folder, () -> serverRecord(disk, folder));
+    ChunkStore.Surroundings surroundings =
+        new ChunkStore.Surroundings(
+            disk,
+            name,
+            diskThreads,
+            inParallel(diskThreads),
+            timer,
+            clock,
+            chance,
+            bootId,
+            OPEN_FILES,
+            PARALLEL_FORCES);
+    ChunkStore store = whole(folder, () -> ChunkStore.open(surroundings));
     process.onStop("store", store::stopClean);
 
     Channels heartbeatChannels = new Channels("heartbeat", 1);
@@ -185,7 +188,7 @@ public final class ChunkServerMain {
                 master -> new RemoteMaster(heartbeatChannels, master, MASTER_TIMEOUT_NANOS),
                 PayloadPool::release),
             store,
-            serverRecord(disk, folder),
+            record,
             events,
             faults);
 
@@ -219,6 +222,29 @@ public final class ChunkServerMain {
     facts.put("external", endpoints.external());
     facts.put("admin", admin.address());
     process.ready(facts);
+  }
+
+  @FunctionalInterface
+  private interface Opening<T> {
+    T open() throws IOException;
+  }
+
+  /** Where a file of the folder that cannot be made up is damaged, it is said what to do. */
+  private static <T> T whole(DataFolder folder, Opening<T> opening) throws IOException {
+    try {
+      return opening.open();
+    } catch (LeaseFsException e) {
+      if (e.code() != ErrorCode.CORRUPT) {
+        throw e;
+      }
+      throw new LeaseFsException(
+          ErrorCode.CORRUPT,
+          folder.path() + ": " + e.getMessage(),
+          "nothing was changed; restore the folder from a copy. Or move it away and start with an"
+              + " empty one: its chunks are copied from other servers, where 'leasefs fsck' says"
+              + " that they have them",
+          e);
+    }
   }
 
   /** What this server remembers; a fresh one is told the cluster that its operator named. */

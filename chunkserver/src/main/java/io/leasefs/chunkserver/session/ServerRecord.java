@@ -3,6 +3,8 @@ package io.leasefs.chunkserver.session;
 import io.leasefs.common.checksum.Crc32c;
 import io.leasefs.common.edge.Disk;
 import io.leasefs.common.edge.DiskFile;
+import io.leasefs.common.error.ErrorCode;
+import io.leasefs.common.error.LeaseFsException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -42,7 +44,11 @@ public final class ServerRecord {
     this.disk = disk;
   }
 
-  /** Reads it; a folder without one belongs to a server that never was. */
+  /**
+   * Reads it; a folder without one belongs to a server that never was.
+   *
+   * @throws LeaseFsException CORRUPT where it does not read
+   */
   public static ServerRecord open(Disk disk) throws IOException {
     ServerRecord record = new ServerRecord(disk);
     if (disk.exists(NAME)) {
@@ -60,7 +66,8 @@ public final class ServerRecord {
     }
     Matcher matcher = FORM.matcher(text);
     if (!matcher.matches() || !matcher.group(5).equals(crc(matcher.group(1)))) {
-      throw new IOException("file '" + NAME + "' of the data folder is damaged");
+      throw new LeaseFsException(
+          ErrorCode.CORRUPT, "the file '" + NAME + "' of the data folder is damaged");
     }
     term = Long.parseLong(matcher.group(2));
     clusterId = matcher.group(3);

@@ -115,14 +115,15 @@ public final class ChunkStore {
    * Formats a fresh disk, or finds what is on it; the incarnation is raised and durable when this
    * returns, and a clean-stop mark is gone.
    *
-   * @throws LeaseFsException INVALID_ARGUMENT where the disk or a journal is of a newer format
-   * @throws IOException where the disk fails or its own file is damaged
+   * @throws LeaseFsException INVALID_ARGUMENT where the disk or a journal is of a newer format,
+   *     CORRUPT where the disk's own file is damaged or gone
+   * @throws IOException where the disk fails
    */
   public static ChunkStore open(Surroundings with) throws IOException {
     Optional<DiskState> found = DiskState.read(with.disk());
     if (found.isEmpty() && hasChunks(with.disk())) {
-      throw new IOException(
-          "the disk has chunks but no file '" + DiskState.NAME + "': it is damaged");
+      throw new LeaseFsException(
+          ErrorCode.CORRUPT, "there are chunks, but no file '" + DiskState.NAME + "'");
     }
     DiskState before =
         found.orElseGet(() -> new DiskState(drawId(with.random()), 0, with.bootId(), true));

@@ -34,7 +34,11 @@ record DiskState(DiskId id, long incarnation, String boot, boolean clean) {
   static final String NAME = "disk";
   static final int FORMAT = 1;
 
-  /** Empty where the disk was never used. */
+  /**
+   * Empty where the disk was never used.
+   *
+   * @throws LeaseFsException CORRUPT where it does not read
+   */
   static Optional<DiskState> read(Disk disk) throws IOException {
     if (!disk.exists(NAME)) {
       return Optional.empty();
@@ -77,7 +81,7 @@ record DiskState(DiskId id, long incarnation, String boot, boolean clean) {
     return Integer.toHexString(Crc32c.of(StandardCharsets.UTF_8.encode(body)));
   }
 
-  private static DiskState parse(String text) throws IOException {
+  private static DiskState parse(String text) {
     Map<String, String> values = new LinkedHashMap<>();
     for (String line : text.split("\n", -1)) {
       int space = line.indexOf(' ');
@@ -95,7 +99,7 @@ record DiskState(DiskId id, long incarnation, String boot, boolean clean) {
       }
       int crcAt = text.indexOf("crc ");
       if (crcAt < 0 || !checksum(text.substring(0, crcAt)).equals(values.get("crc"))) {
-        throw new IOException("the file '" + NAME + "' of the disk is damaged");
+        throw damaged();
       }
       return new DiskState(
           new DiskId(values.getOrDefault("id", "")),
@@ -103,7 +107,12 @@ record DiskState(DiskId id, long incarnation, String boot, boolean clean) {
           values.getOrDefault("boot", ""),
           values.getOrDefault("clean", "").equals("yes"));
     } catch (IllegalArgumentException e) {
-      throw new IOException("the file '" + NAME + "' of the disk is damaged: " + e, e);
+      throw damaged();
     }
+  }
+
+  private static LeaseFsException damaged() {
+    return new LeaseFsException(
+        ErrorCode.CORRUPT, "the file '" + NAME + "' of the data folder is damaged");
   }
 }

@@ -90,8 +90,8 @@ class ChunkStoreTest {
     fixture.disk.killProcess();
     fixture.disk.delete("disk");
     assertThatThrownBy(() -> fixture.open())
-        .isInstanceOf(IOException.class)
-        .hasMessageContaining("damaged");
+        .isInstanceOf(LeaseFsException.class)
+        .hasMessageContaining("no file 'disk'");
   }
 
   @Test
@@ -360,7 +360,7 @@ class ChunkStoreTest {
     var _ = create(store, 0x51c);
     fixture.disk.killProcess();
     fixture.disk.delete("disk");
-    assertThatThrownBy(fixture::open).hasMessageContaining("damaged");
+    assertThatThrownBy(fixture::open).hasMessageContaining("no file 'disk'");
   }
 
   @Test

@@ -10,6 +10,7 @@ import io.leasefs.client.edge.Network;
 import io.leasefs.common.api.AdminApi;
 import io.leasefs.common.api.ChunkApi;
 import io.leasefs.common.api.MasterApi;
+import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.lease.LeaseTerms;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ClusterEvent;
@@ -431,7 +432,7 @@ final class SimulatedWorld {
       life.offer(server);
       checks.started(node.id, server, node.host);
       server.start(Endpoints.of(address));
-    } catch (IOException e) {
+    } catch (IOException | LeaseFsException e) {
       if (!node.troubled) {
         loop.violated("START", node.id + " does not start: " + e);
         return;

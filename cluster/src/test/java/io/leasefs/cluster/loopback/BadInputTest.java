@@ -28,6 +28,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What users and operators get wrong: each ends with its exit code and one clear line. */
 @Timeout(60)
@@ -492,6 +494,23 @@ class BadInputTest {
     assertThat(refusal(ErrorCode.INVALID_ARGUMENT, () -> startChunkServer("cs5", folder)))
         .hasMessageContaining("format 99");
     assertThat(folder.resolve("VERSION")).hasContent(content);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"disk", "server"})
+  void damagedFileOfAChunkserverIsRefusedAndLeftAsItIs(String name) throws Exception {
+    Path data = local.resolve("damaged");
+    startChunkServer("cs5", data, "--cluster-id", "c1");
+    Path file = data.resolve(name);
+    byte[] bytes = Files.readAllBytes(file);
+    bytes[bytes.length / 2] ^= 0x01;
+    Files.write(file, bytes);
+    LeaseFsException refusal =
+        refusal(ErrorCode.CORRUPT, () -> startChunkServer("cs5", data, "--cluster-id", "c1"));
+    assertThat(refusal).hasMessageContaining(data + ": the file '" + name + "'");
+    assertThat(refusal.hint()).contains("nothing was changed", "leasefs fsck");
+    assertThat(refusal.code().exitCode()).isEqualTo(7);
+    assertThat(Files.readAllBytes(file)).isEqualTo(bytes);
   }
 
   @Test
