@@ -61,6 +61,7 @@ final class StatusVerb extends Verb {
         "upMillis", status.upMillis(),
         "reportsIn", status.reportsIn(),
         "nodesLive", status.nodesLive(),
+        "nodesSilent", status.nodesSilent(),
         "nodesDraining", status.nodesDraining(),
         "nodesDead", status.nodesDead(),
         "usedBytes", status.usedBytes(),
@@ -83,7 +84,7 @@ final class StatusVerb extends Verb {
     return String.format(
         "cluster  %s  %s   version %s   up %s%n"
             + "master   %s (term %d)  log index %d%n"
-            + "nodes    %d live, %d draining, %d dead   their disks: %s used of %s%n"
+            + "nodes    %d live%s, %d draining, %d dead   their disks: %s used of %s%n"
             + "files    %d    folders %d    chunks %d    trash %d%n"
             + "replicas %d    under-replicated %d  stale %d  damaged %d  unavailable %d%n"
             + "leases   %d held%s%s%s",
@@ -95,6 +96,7 @@ final class StatusVerb extends Verb {
         s.term(),
         s.logIndex(),
         s.nodesLive(),
+        s.nodesSilent() == 0 ? "" : ", " + s.nodesSilent() + " silent",
         s.nodesDraining(),
         s.nodesDead(),
         Quantities.human(s.usedBytes()),

@@ -19,7 +19,11 @@ import java.util.concurrent.CompletableFuture;
 public interface AdminApi {
   CompletableFuture<ClusterStatus> status();
 
-  /** The whole cluster in one look. */
+  /**
+   * The whole cluster in one look.
+   *
+   * @param nodesLive those that are silent left out
+   */
   record ClusterStatus(
       String clusterId,
       String version,
@@ -44,7 +48,8 @@ public interface AdminApi {
       long leasesHeld,
       long trashEntries,
       Optional<ClusterEvent> lastReassignment,
-      long quarantined) {}
+      long quarantined,
+      int nodesSilent) {}
 
   CompletableFuture<List<NodeStatus>> nodes();
 

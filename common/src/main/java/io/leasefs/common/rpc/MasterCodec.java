@@ -206,7 +206,8 @@ final class MasterCodec {
             .setUnavailable(value.unavailable())
             .setLeasesHeld(value.leasesHeld())
             .setTrashEntries(value.trashEntries())
-            .setQuarantined(value.quarantined());
+            .setQuarantined(value.quarantined())
+            .setNodesSilent(value.nodesSilent());
     value
         .lastReassignment()
         .ifPresent(event -> builder.setLastReassignment(ProtoCodec.toProto(event)));
@@ -240,7 +241,8 @@ final class MasterCodec {
         value.hasLastReassignment()
             ? Optional.of(ProtoCodec.toModel(value.getLastReassignment()))
             : Optional.empty(),
-        value.getQuarantined());
+        value.getQuarantined(),
+        value.getNodesSilent());
   }
 
   static NodeStatusProto toProto(AdminApi.NodeStatus value) {

@@ -83,13 +83,15 @@ public final class AdminFace implements AdminApi {
 
   private ClusterStatus status(ControlLoop.Desks desks, StateView view) {
     int live = 0;
+    int silent = 0;
     int draining = 0;
     int dead = 0;
     long used = 0;
     long total = 0;
     for (Server server : desks.soft().servers.all()) {
       switch (state(desks.soft(), server)) {
-        case LIVE, SILENT -> live++;
+        case LIVE -> live++;
+        case SILENT -> silent++;
         case DRAINING, DRAINED -> draining++;
         case DEAD -> dead++;
       }
@@ -139,7 +141,8 @@ public final class AdminFace implements AdminApi {
         view.leases().size(),
         view.trashCount(),
         lastReassignment(),
-        desks.upkeep().quarantined().size());
+        desks.upkeep().quarantined().size(),
+        silent);
   }
 
   private record Count(int goal, int good, int damaged, int stale) {}

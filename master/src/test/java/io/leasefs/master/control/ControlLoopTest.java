@@ -829,6 +829,22 @@ class ControlLoopTest {
   }
 
   @Test
+  void silentServerIsNotCountedAsLiveThoughItsSessionStands() {
+    World world = World.with("cs1", "cs2", "cs3");
+    world.server("cs2").freeze();
+    world.pass(world.terms.evidenceNanos() + SECOND);
+    AdminApi.ClusterStatus status = world.get(world.operator.status());
+    assertThat(status.nodesLive()).isEqualTo(2);
+    assertThat(status.nodesSilent()).isEqualTo(1);
+    assertThat(status.nodesDead()).isZero();
+
+    world.pass(world.terms.grantorValidityNanos());
+    status = world.get(world.operator.status());
+    assertThat(status.nodesSilent()).isZero();
+    assertThat(status.nodesDead()).isEqualTo(1);
+  }
+
+  @Test
   void returnedServersOldCopyIsDeleted() {
     World world = World.with("cs1", "cs2", "cs3", "cs4");
     ChunkHandle chunk = closed(world, "/f");
