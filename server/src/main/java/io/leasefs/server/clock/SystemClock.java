@@ -1,14 +1,13 @@
 package io.leasefs.server.clock;
 
 import io.leasefs.common.edge.Clock;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The clocks of a server (protocol, section 1): a holder takes the larger, a grantor the smaller of
- * elapsed CLOCK_MONOTONIC, which stands still while the machine is suspended, and CLOCK_BOOTTIME,
- * which does not. So a server that was suspended finds its leases over, and a master that was
- * suspended does not think that others' are. Any thread; allocates nothing.
+ * The clocks of a server process: {@link LeaseClocks} of the kernel's CLOCK_MONOTONIC and
+ * CLOCK_BOOTTIME. Any thread; allocates nothing.
  *
  * <p>Both count from the start of the process: readings of the two may not be compared with each
  * other, nor with those of another process.
@@ -61,41 +60,17 @@ public final class SystemClock {
   }
 
   static Clock holder(Reading monotonic, Reading boot) {
-    return new Elapsed(monotonic, boot) {
-      @Override
-      long choose(long monotonicNanos, long bootNanos) {
-        return Math.max(monotonicNanos, bootNanos);
-      }
-    };
+    return new Process(LeaseClocks.holder(monotonic::nanos, boot::nanos));
   }
 
   static Clock grantor(Reading monotonic, Reading boot) {
-    return new Elapsed(monotonic, boot) {
-      @Override
-      long choose(long monotonicNanos, long bootNanos) {
-        return Math.min(monotonicNanos, bootNanos);
-      }
-    };
+    return new Process(LeaseClocks.grantor(monotonic::nanos, boot::nanos));
   }
 
-  private abstract static class Elapsed implements Clock {
-    private final Reading monotonic;
-    private final Reading boot;
-    private final long monotonicOrigin;
-    private final long bootOrigin;
-
-    Elapsed(Reading monotonic, Reading boot) {
-      this.monotonic = monotonic;
-      this.boot = boot;
-      this.monotonicOrigin = monotonic.nanos();
-      this.bootOrigin = boot.nanos();
-    }
-
-    abstract long choose(long monotonicNanos, long bootNanos);
-
+  private record Process(LongSupplier elapsed) implements Clock {
     @Override
     public long nanos() {
-      return choose(monotonic.nanos() - monotonicOrigin, boot.nanos() - bootOrigin);
+      return elapsed.getAsLong();
     }
 
     @Override
