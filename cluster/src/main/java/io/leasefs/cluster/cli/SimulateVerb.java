@@ -238,6 +238,7 @@ public final class SimulateVerb extends Verb {
                         : outcome.earlyHandOverNanos(),
                 "histories", outcome.histories(),
                 "faults", outcome.faultsByKind(),
+                "stoppedInside", outcome.stops(),
                 "invariant", outcome.violation().map(Violation::invariant).orElse(null),
                 "message", outcome.violation().map(Violation::message).orElse(null)),
             text.toString());
@@ -261,6 +262,7 @@ public final class SimulateVerb extends Verb {
     private long histories;
     private long undecided;
     private final Map<String, Integer> faults = new TreeMap<>();
+    private final Map<String, Integer> stops = new TreeMap<>();
     private long digest;
 
     void add(Outcome outcome) {
@@ -280,6 +282,7 @@ public final class SimulateVerb extends Verb {
       histories += outcome.histories();
       undecided += outcome.undecided();
       outcome.faultsByKind().forEach((kind, count) -> faults.merge(kind, count, Integer::sum));
+      outcome.stops().forEach((point, count) -> stops.merge(point, count, Integer::sum));
       digest = 31 * digest + outcome.digest();
     }
 
@@ -301,6 +304,7 @@ public final class SimulateVerb extends Verb {
           "histories", histories,
           "historiesUndecided", undecided,
           "faults", faults,
+          "stoppedInside", stops,
           "digest", String.format("%016x", digest));
     }
 
@@ -311,6 +315,8 @@ public final class SimulateVerb extends Verb {
     String text() {
       StringBuilder kinds = new StringBuilder();
       faults.forEach((kind, count) -> kinds.append(' ').append(kind).append('=').append(count));
+      kinds.append(String.format("%ntasks stopped in the middle:"));
+      stops.forEach((point, count) -> kinds.append(' ').append(point).append('=').append(count));
       return String.format(
           "%d schedules, %d failed; events %d acknowledged %d grants %d failovers %d digest %016x"
               + "%nsmallest hand-over gap: %s after a lease ran out, %s after one ended earlier"

@@ -13,6 +13,7 @@ import java.util.function.Supplier;
 /** Does harm, by chance, for as long as it is let; and undoes each harm later. */
 final class Chaos {
   private static final long MILLI = 1_000_000;
+  private static final long DAY_MILLIS = 86_400_000;
 
   private final EventLoop loop;
   private final SimulatedWorld world;
@@ -61,6 +62,8 @@ final class Chaos {
     world.wires().setRates(0, 0);
     world.wires().mendAll();
     world.hosts().forEach(Host::thaw);
+    world.hosts().forEach(host -> host.setAim(null));
+    loop.goOn();
     world.chunkNodes().forEach(ChunkNode::spare);
     world.startAll();
     if (world.refusesDisks()) {
@@ -226,6 +229,48 @@ final class Chaos {
       }
       case BIT_FLIP -> world.flipBit(swarm.losesAcknowledged() ? world.unlucky() : anyChunkNode());
       case LOST_WRITE -> world.loseWrites(world.unlucky());
+      case JOURNAL_ROT -> world.rotJournal(world.unlucky());
+      case WALL_STEP -> {
+        Host host = orMaster(this::anyHost);
+        long millis = loop.random().nextLong(2 * DAY_MILLIS + 1) - DAY_MILLIS;
+        loop.note("WALL STEP of " + host + " by " + millis + " ms");
+        host.setWallStep(millis);
+      }
+      case SUSPEND -> {
+        Host host = orMaster(this::anyHostToFreeze);
+        loop.note("SUSPEND " + host);
+        host.suspend();
+        undo(
+            () -> {
+              loop.note("RESUME " + host);
+              host.thaw();
+            });
+      }
+      case GC_PAUSE -> collect(orMaster(this::anyHost), 3 + loop.random().nextInt(8));
+      case PAUSE_INSIDE -> {
+        StringBuilder aims = new StringBuilder();
+        for (int i = loop.random().nextInt(6); i >= 0; i--) {
+          Host host = orMaster(this::anyHost);
+          Aim aim = anyAim(host);
+          loop.note("AIM at " + host + ", " + aim);
+          aims.append(' ').append(host).append(" at ").append(aim);
+          // It stays until it hits, or another one or the end of all harm takes its place.
+          host.setAim(aim);
+        }
+        struck.set(struck.size() - 1, kind + "[" + aims.substring(1) + "]");
+      }
+      case CLOG -> {
+        Host from = orMaster(this::anyHost);
+        Host to = orMaster(this::anyHost);
+        boolean shuffled = loop.random().nextBoolean();
+        loop.note("CLOG " + from + " to " + to);
+        world.wires().clog(from, to);
+        undo(
+            () -> {
+              loop.note("UNCLOG " + from + " to " + to + (shuffled ? " in any order" : ""));
+              world.wires().unclog(from, to, shuffled);
+            });
+      }
       case WIPE -> {
         world.wipe(world.unlucky());
         undo(() -> world.restart(world.unlucky()));
@@ -235,6 +280,51 @@ final class Chaos {
         undo(() -> world.restart(world.unlucky()));
       }
     }
+  }
+
+  /** A process stands still for a short time, again and again. */
+  private void collect(Host host, int times) {
+    if (over || times == 0) {
+      return;
+    }
+    if (!host.isFrozen()) {
+      loop.note("GC PAUSE of " + host);
+      host.freeze();
+      loop.post(
+          (50 + loop.random().nextInt(750)) * MILLI,
+          "undo",
+          () -> {
+            if (!over) {
+              host.thaw();
+            }
+          });
+    }
+    loop.post(
+        (100 + loop.random().nextInt(1_500)) * MILLI, "chaos", () -> collect(host, times - 1));
+  }
+
+  /** Where one of the next tasks of a process is to be stopped. */
+  private Aim anyAim(Host host) {
+    Random random = loop.random();
+    List<String> tasks =
+        switch (host.role()) {
+          case MASTER -> List.of(SimulatedWorld.CONTROL);
+          // Sessions have few tasks, and much hangs on each.
+          case CHUNKSERVER ->
+              List.of(
+                  SimulatedWorld.SESSION, SimulatedWorld.SESSION, SimulatedWorld.CORE, Life.DISK);
+          case CLIENT -> List.of(Life.TIMER);
+        };
+    String task = random.nextInt(3) == 0 ? null : tasks.get(random.nextInt(tasks.size()));
+    List<Point> points = new ArrayList<>(List.of(Point.CLOCK_READ, Point.BEFORE_HAND_ON));
+    if (Life.DISK.equals(task) || (task == null && host.role() == Host.Role.CHUNKSERVER)) {
+      points.addAll(List.of(Point.BEFORE_DISK, Point.AFTER_DISK));
+    }
+    if (!Life.DISK.equals(task)) {
+      points.addAll(List.of(Point.BEFORE_SEND, Point.AFTER_SEND));
+    }
+    Point point = points.get(random.nextInt(points.size()));
+    return new Aim(point, task, random.nextInt(6), lasting());
   }
 
   /** Asks until it is so: a master may die over it. */

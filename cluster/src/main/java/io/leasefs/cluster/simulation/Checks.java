@@ -162,10 +162,15 @@ final class Checks implements Watch {
     forgetful.add(id);
   }
 
+  /** Likewise what its copies have promised. */
+  void forgetsPromises(ServerId id) {
+    promises.keySet().removeIf(copy -> copy.server().equals(id));
+  }
+
   /** The server's disk is another one, or an old one: it knows nothing of what it has told. */
   void lostDisk(ServerId id) {
     forgets(id);
-    promises.keySet().removeIf(copy -> copy.server().equals(id));
+    forgetsPromises(id);
     terms.remove(id);
   }
 

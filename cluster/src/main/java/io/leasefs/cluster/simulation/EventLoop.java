@@ -3,8 +3,12 @@ package io.leasefs.cluster.simulation;
 import io.leasefs.common.edge.Scheduler.Cancellable;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
 import java.util.PriorityQueue;
 import java.util.Random;
 import java.util.function.BiConsumer;
@@ -28,6 +32,29 @@ final class EventLoop {
   private static final int FEW = 64;
 
   private static final long FNV_PRIME = 0x100000001b3L;
+
+  /** A task that was stopped in the middle goes on. */
+  private static final String GOES_ON = "goes on";
+
+  /** Which thread of a process runs a task in production. */
+  private enum OnThread {
+    /** Its executor sees to it that nothing runs that must wait for it. */
+    OF_ITS_EXECUTOR,
+    TIMER,
+    NETWORK,
+    /** It is none of ours: never stopped in the middle, and waits for nobody. */
+    NONE
+  }
+
+  private static OnThread threadOf(String what) {
+    return switch (what) {
+      case SimulatedWorld.SESSION, SimulatedWorld.CORE, SimulatedWorld.CONTROL, Life.DISK ->
+          OnThread.OF_ITS_EXECUTOR;
+      case Life.TIMER -> OnThread.TIMER;
+      case GOES_ON, "log", "follow", "learn" -> OnThread.NONE;
+      default -> OnThread.NETWORK;
+    };
+  }
 
   /** Something that is going to happen. */
   static final class Event implements Comparable<Event> {
@@ -55,6 +82,14 @@ final class EventLoop {
       this.life = life;
       this.what = what;
       this.task = task;
+    }
+
+    String what() {
+      return what;
+    }
+
+    void run() {
+      task.run();
     }
 
     @Override
@@ -91,6 +126,19 @@ final class EventLoop {
 
   private long digest = 0xcbf29ce484222325L;
   private @Nullable Violation violation;
+
+  /** Runs now, instead of this loop's own thread; null: that does. */
+  private @Nullable Strand current;
+
+  /** Those that have no task. */
+  private final ArrayDeque<Strand> idle = new ArrayDeque<>();
+
+  /** Those whose task is stopped, each with the number of the event that lets it go on. */
+  private final Map<Strand, Long> stopped = new LinkedHashMap<>();
+
+  private long goings;
+
+  private final Map<Point, Integer> stops = new EnumMap<>(Point.class);
 
   /**
    * @param trace told of every event, where one wants to read them
@@ -257,6 +305,9 @@ final class EventLoop {
       host.defer(event);
       return true;
     }
+    if (host != null && !host.stopped().isEmpty() && waitsBehind(event, host)) {
+      return true;
+    }
     if (steps >= mostSteps) {
       cut = true;
       return false;
@@ -278,24 +329,160 @@ final class EventLoop {
   }
 
   private void run(Event event, @Nullable Host host) {
+    Aim aim = host == null ? null : host.aim();
+    if (host != null
+        && aim != null
+        && aim.isAt(event.what)
+        && threadOf(event.what) != OnThread.NONE) {
+      Strand strand = idle.isEmpty() ? new Strand(this) : idle.removeLast();
+      strand.take(event, host);
+      goOn(strand);
+      return;
+    }
+    Throwable thrown = null;
     try {
       event.task.run();
+    } catch (ProcessDied | RuntimeException e) {
+      thrown = e;
+    }
+    conclude(event, host, thrown);
+  }
+
+  // ---- tasks stopped in the middle ---------------------------------------------------------
+
+  /** A process passes a point at which its task may be stopped; that task alone pays attention. */
+  void pass(Host host, Point point, String what, String more) {
+    Strand running = current;
+    if (running != null && running.host() == host) {
+      running.pass(point, what, more);
+    }
+  }
+
+  /** What runs now is a task of a process that is gone: nothing that it still does happens. */
+  boolean isEnding() {
+    Strand running = current;
+    return running != null && running.isDying();
+  }
+
+  /** On the strand's own thread, which waits from here on. */
+  void stopped(Strand strand, Point point, String where, Aim aim) {
+    Host host = strand.host();
+    note(
+        String.format(
+            Locale.ROOT,
+            "PAUSE INSIDE %s, %s, at %s for %d ms",
+            host,
+            strand.event().what,
+            where,
+            aim.pauseNanos() / 1_000_000));
+    stops.merge(point, 1, Integer::sum);
+    host.stopped().add(strand);
+    stopped.put(strand, goOnIn(strand, aim.pauseNanos()));
+  }
+
+  /** The event cannot be cancelled: a frozen host may have put it off. So it has a number. */
+  private long goOnIn(Strand strand, long nanos) {
+    long number = ++goings;
+    Host host = strand.host();
+    var _ =
+        add(
+            nanos,
+            random.nextInt(),
+            host,
+            host.life(),
+            GOES_ON,
+            () -> {
+              if (Objects.equals(stopped.get(strand), number)) {
+                goOn(strand);
+              }
+            });
+    return number;
+  }
+
+  private void goOn(Strand strand) {
+    Host host = strand.host();
+    if (stopped.remove(strand) != null) {
+      remember(() -> host + " goes on with " + strand.event().what);
+      host.stopped().remove(strand);
+    }
+    current = strand;
+    strand.go();
+    current = null;
+    if (!strand.isDone()) {
+      return;
+    }
+    idle.addLast(strand);
+    resume(strand.behind());
+    if (!strand.isDying()) {
+      conclude(strand.event(), host, strand.thrown());
+    }
+  }
+
+  /** Whether it would run on the thread of a task that is stopped; then it waits for that. */
+  private static boolean waitsBehind(Event event, Host host) {
+    OnThread thread = threadOf(event.what);
+    if (thread != OnThread.TIMER && thread != OnThread.NETWORK) {
+      return false;
+    }
+    for (Strand strand : host.stopped()) {
+      if (threadOf(strand.event().what) == thread) {
+        strand.behind().add(event);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** The process of this host is gone: its tasks that were stopped come to their end. */
+  void abandon(Host host) {
+    host.setAim(null);
+    for (Strand strand : List.copyOf(host.stopped())) {
+      end(strand);
+    }
+  }
+
+  private void end(Strand strand) {
+    strand.die();
+    goOn(strand);
+  }
+
+  /** All tasks that are stopped go on now. */
+  void goOn() {
+    stopped.replaceAll((strand, number) -> goOnIn(strand, 0));
+  }
+
+  /** How many tasks were stopped in the middle, by where. */
+  Map<Point, Integer> stops() {
+    return stops;
+  }
+
+  /** Nothing happens any more. */
+  void close() {
+    List.copyOf(stopped.keySet()).forEach(this::end);
+    idle.forEach(Strand::close);
+    idle.clear();
+  }
+
+  private void conclude(Event event, @Nullable Host host, @Nullable Throwable thrown) {
+    if (thrown == null) {
       if (host != null) {
         stepped.accept(host, event.what);
       }
-    } catch (ProcessDied death) {
+    } else if (thrown instanceof ProcessDied) {
       if (host != null) {
         died.accept(host);
       }
-    } catch (RuntimeException bug) {
-      StackTraceElement[] frames = bug.getStackTrace();
+    } else if (thrown instanceof Error error) {
+      throw error;
+    } else {
+      StackTraceElement[] frames = thrown.getStackTrace();
       violated(
           "BUG",
           (host == null ? "world" : host.name())
               + " "
               + event.what
               + ": "
-              + bug
+              + thrown
               + (frames.length == 0 ? "" : " at " + frames[0]));
     }
   }

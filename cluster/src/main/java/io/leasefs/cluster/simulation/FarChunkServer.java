@@ -50,6 +50,9 @@ final class FarChunkServer implements ChunkApi {
                   FrameStream end =
                       chunks.mutate(
                           answer -> {
+                            if (wires.isEnding()) {
+                              return;
+                            }
                             watch.acknowledges(server, answer);
                             line.up(
                                 answer.answer().getClass().getSimpleName(),

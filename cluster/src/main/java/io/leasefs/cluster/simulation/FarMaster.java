@@ -115,6 +115,9 @@ final class FarMaster implements ClusterApi {
                           .chunkservers()
                           .heartbeat(
                               response -> {
+                                if (wires.isEnding()) {
+                                  return;
+                                }
                                 Came came = received.get(response.answersSequence());
                                 if (came == null) {
                                   throw new IllegalStateException("answers nothing: " + response);
@@ -131,6 +134,9 @@ final class FarMaster implements ClusterApi {
     return new HeartbeatStream() {
       @Override
       public void send(Heartbeat.Request request) {
+        if (wires.isEnding()) {
+          return;
+        }
         watch.sent(request);
         stream.send(
             "heartbeat",

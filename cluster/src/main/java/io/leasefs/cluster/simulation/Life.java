@@ -6,16 +6,24 @@ import io.leasefs.common.edge.Scheduler;
 import java.util.ArrayDeque;
 import java.util.Random;
 import java.util.concurrent.Executor;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** One process, from its start to its death: what it stands on, and what it offers to others. */
 final class Life implements Clock, Scheduler, RandomSource {
+  /** Tasks that time has come for. */
+  static final String TIMER = "timer";
+
+  /** Tasks that wait for the disk. */
+  static final String DISK = "disk";
+
   private static final long MICRO = 1_000;
   private static final long MILLI = 1_000_000;
 
   private final Host host;
   private final EventLoop loop;
   private final Object purpose;
+  private final LongSupplier clock;
   private boolean alive = true;
   private @Nullable Object service;
 
@@ -26,6 +34,7 @@ final class Life implements Clock, Scheduler, RandomSource {
     this.host = host;
     this.loop = host.loop();
     this.purpose = purpose;
+    this.clock = host.clock();
   }
 
   Host host() {
@@ -56,7 +65,9 @@ final class Life implements Clock, Scheduler, RandomSource {
 
   @Override
   public long nanos() {
-    return host.nanos();
+    long nanos = clock.getAsLong();
+    loop.pass(host, Point.CLOCK_READ, "", "");
+    return nanos;
   }
 
   @Override
@@ -73,12 +84,44 @@ final class Life implements Clock, Scheduler, RandomSource {
   public Cancellable after(long delayNanos, Runnable task) {
     Random random = loop.random();
     long late = random.nextInt(50) == 0 ? random.nextInt(4_000) * MICRO : random.nextInt(10_000);
-    return loop.post(this, host.trueNanos(Math.max(0, delayNanos)) + late, "timer", task);
+    return new Timer(Math.max(0, delayNanos), late, task);
+  }
+
+  /** Something that is due on the monotonic clock: it waits for a machine that is suspended. */
+  private final class Timer implements Cancellable, Runnable {
+    private final long dueNanos;
+    private final Runnable task;
+    private long asleepNanos;
+    private Cancellable pending;
+
+    Timer(long delayNanos, long lateNanos, Runnable task) {
+      this.task = task;
+      this.dueNanos = host.monotonicNanos() + delayNanos;
+      this.asleepNanos = host.asleepNanos();
+      this.pending = loop.post(Life.this, host.trueNanos(delayNanos) + lateNanos, TIMER, this);
+    }
+
+    @Override
+    public void run() {
+      long left = dueNanos - host.monotonicNanos();
+      if (asleepNanos == host.asleepNanos() || left <= 0) {
+        task.run();
+      } else {
+        asleepNanos = host.asleepNanos();
+        pending = loop.post(Life.this, host.trueNanos(left), TIMER, this);
+      }
+    }
+
+    @Override
+    public void cancel() {
+      pending.cancel();
+    }
   }
 
   /** Many threads: tasks run in any order, each as one event. */
   Executor pool(String what) {
     return task -> {
+      loop.pass(host, Point.BEFORE_HAND_ON, "to", what);
       Random random = loop.random();
       long late = random.nextInt(100) == 0 ? random.nextInt(2_000) * MICRO : random.nextInt(20_000);
       var _ = loop.post(this, late, what, task);
@@ -88,13 +131,14 @@ final class Life implements Clock, Scheduler, RandomSource {
   /** Many threads that wait for the disk. */
   Executor diskPool() {
     return task -> {
+      loop.pass(host, Point.BEFORE_HAND_ON, "to", DISK);
       Random random = loop.random();
       long late =
           random.nextInt(30) == 0
               ? random.nextInt(10_000) * MICRO
               : 20 * MICRO + random.nextInt(300) * MICRO;
       long stalled = Math.max(0, stalledUntil - loop.now());
-      var _ = loop.post(this, stalled + late, "disk", task);
+      var _ = loop.post(this, stalled + late, DISK, task);
     };
   }
 
@@ -119,6 +163,7 @@ final class Life implements Clock, Scheduler, RandomSource {
 
     @Override
     public void execute(Runnable task) {
+      loop.pass(host, Point.BEFORE_HAND_ON, "to", what);
       tasks.addLast(task);
       if (!running) {
         running = true;

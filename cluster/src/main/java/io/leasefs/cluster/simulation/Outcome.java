@@ -25,6 +25,7 @@ import java.util.TreeMap;
  * @param earlyHandOverNanos likewise for leases that were given back or whose holder died
  * @param faultsByKind how many faults there were, by kind
  * @param struck the kinds of all faults, in order
+ * @param stops how many tasks were stopped in the middle, by where
  * @param histories files whose history was checked for linearizability
  * @param undecided histories of which it was not found out within the budget
  * @param convergeNanos from the end of faults until all clients had written and closed
@@ -48,6 +49,7 @@ public record Outcome(
     long earlyHandOverNanos,
     Map<String, Integer> faultsByKind,
     List<String> struck,
+    Map<String, Integer> stops,
     long histories,
     long undecided,
     long convergeNanos,
@@ -60,6 +62,7 @@ public record Outcome(
   public Outcome {
     newest = List.copyOf(newest);
     struck = List.copyOf(struck);
+    stops = Collections.unmodifiableMap(new TreeMap<>(stops));
     faultsByKind = Collections.unmodifiableMap(new TreeMap<>(faultsByKind));
   }
 

@@ -105,7 +105,9 @@ final class SimulatedClient {
             swarm.ttlNanos(),
             WRITE_TIMEOUT_NANOS);
     this.window = 1 + random.nextInt(6);
-    this.thinkNanos = (20 + random.nextInt(150)) * MILLI;
+    // In a wide world many clients are no more work than a few.
+    long share = swarm.files() == 0 ? 3 : Math.max(3, swarm.clients());
+    this.thinkNanos = (20 + random.nextInt(150)) * MILLI * share / 3;
   }
 
   /** Writes to these files from now on. */

@@ -50,11 +50,19 @@ final class SimulatedWorld {
   /** Tasks of a chunkserver's copies. */
   static final String CORE = "core";
 
+  /** Tasks of a master's control loop. */
+  static final String CONTROL = "control";
+
   private static final long DISK_BYTES = 4L << 30;
   private static final String ALL_FILES = "";
   private static final String CHUNKS = "chunks/";
   private static final String DISK_FILE = "disk";
   private static final String CONTENT = ".data";
+  private static final String JOURNAL = ".journal";
+
+  /** Bytes of a journal before its records: the header and two watermarks. */
+  private static final int JOURNAL_HEAD_BYTES = 3 * 512;
+
   private static final long RESTART_NANOS = 300_000_000;
   private static final long SCRUB_BYTES_PER_SECOND = 64L << 20;
   private static final long SCRUB_ROUND_NANOS = 1_000_000_000;
@@ -164,12 +172,12 @@ final class SimulatedWorld {
     for (int i = 1; i <= swarm.chunkServers(); i++) {
       ServerId id = new ServerId("cs" + i);
       SimulatedDisk disk = new SimulatedDisk(loop.random().nextLong(), DISK_BYTES);
-      ChunkNode node = new ChunkNode(id, host(id.name()), disk);
-      disk.setHook((operation, name) -> diskOperation(node));
+      ChunkNode node = new ChunkNode(id, host(id.name(), Host.Role.CHUNKSERVER), disk);
+      disk.setHook(new Disks(node));
       chunkNodes.put(id.name(), node);
     }
     for (int i = 1; i <= swarm.clients(); i++) {
-      clientHosts.put("c" + i, host("c" + i));
+      clientHosts.put("c" + i, host("c" + i, Host.Role.CLIENT));
     }
     for (int i = 2; i <= masters; i++) {
       addMaster(i);
@@ -203,10 +211,10 @@ final class SimulatedWorld {
 
   private void addMaster(int number) {
     ServerId id = new ServerId("m" + number);
-    masterNodes.put(id.name(), new MasterNode(id, host(id.name())));
+    masterNodes.put(id.name(), new MasterNode(id, host(id.name(), Host.Role.MASTER)));
   }
 
-  private Host host(String name) {
+  private Host host(String name, Host.Role role) {
     Random random = loop.random();
     long most = swarm.clocksInBound() ? MAX_DRIFT_PPM : WILD_DRIFT_PPM;
     long drift =
@@ -215,7 +223,7 @@ final class SimulatedWorld {
           case 1 -> -most;
           default -> random.nextLong(2 * most + 1) - most;
         };
-    Host host = new Host(name, loop, random.nextInt(1_000_000) * 1_000_000L, drift);
+    Host host = new Host(name, role, loop, random.nextInt(1_000_000) * 1_000_000L, drift);
     wires.add(host);
     return host;
   }
@@ -335,9 +343,10 @@ final class SimulatedWorld {
             6 * 3_600_000L,
             10_000_000_000L,
             10_000);
-    EventLog events = new EventLog(self, life::nanos, life::wallMillis, 1_000, this::noted);
+    EventLog events =
+        new EventLog(self, host::monotonicNanos, life::wallMillis, 1_000, this::noted);
     Master master =
-        new Master(settings, life, life.lane("control"), life, life, newLog, fresh, events);
+        new Master(settings, life, life.lane(CONTROL), life, life, newLog, fresh, events);
     AdminApi ofThisMaster = master.operators(Endpoints::internal);
     life.offer(
         new FarMaster.Services(
@@ -427,7 +436,8 @@ final class SimulatedWorld {
                   payload -> {}),
               store,
               ServerRecord.open(node.disk),
-              new EventLog(node.id, life::nanos, life::wallMillis, 1_000, this::noted),
+              new EventLog(
+                  node.id, node.host::monotonicNanos, life::wallMillis, 1_000, this::noted),
               Optional.empty());
       life.offer(server);
       checks.started(node.id, server, node.host);
@@ -476,9 +486,25 @@ final class SimulatedWorld {
                 + event.fields());
   }
 
-  private void diskOperation(ChunkNode node) {
-    if (node.dieIn >= 0 && node.dieIn-- == 0) {
-      throw new ProcessDied(node.id.name());
+  /** At each operation of a disk the process may die, or be stopped. */
+  private final class Disks implements SimulatedDisk.Hook {
+    private final ChunkNode node;
+
+    Disks(ChunkNode node) {
+      this.node = node;
+    }
+
+    @Override
+    public void before(SimulatedDisk.Operation operation, String name) {
+      loop.pass(node.host, Point.BEFORE_DISK, operation.name(), name);
+      if (node.dieIn >= 0 && node.dieIn-- == 0) {
+        throw new ProcessDied(node.id.name());
+      }
+    }
+
+    @Override
+    public void after(SimulatedDisk.Operation operation, String name) {
+      loop.pass(node.host, Point.AFTER_DISK, operation.name(), name);
     }
   }
 
@@ -546,6 +572,40 @@ final class SimulatedWorld {
         loop.note("FLIP at " + node.host + " in " + name + " at " + position);
         rotten.put(name, node);
         node.disk.flipBit(name, position, loop.random().nextInt(8));
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /**
+   * One bit of a chunk's journal changes: of its head or of a record. No journal is hit twice: a
+   * bit of the newest watermark, and then one of a record above the older one, are two faults, and
+   * pass for the end of the journal.
+   */
+  void rotJournal(ChunkNode node) {
+    List<String> names =
+        node.disk.names().stream()
+            .filter(name -> name.endsWith(JOURNAL) && !rotten.containsKey(name))
+            .toList();
+    if (names.isEmpty()) {
+      return;
+    }
+    Random random = loop.random();
+    String name = names.get(random.nextInt(names.size()));
+    try {
+      int length = node.disk.bytes(name).length;
+      if (length > 0) {
+        boolean head = length <= JOURNAL_HEAD_BYTES || random.nextInt(4) == 0;
+        int position =
+            head
+                ? random.nextInt(Math.min(length, JOURNAL_HEAD_BYTES))
+                : JOURNAL_HEAD_BYTES + random.nextInt(length - JOURNAL_HEAD_BYTES);
+        loop.note("ROT at " + node.host + " in " + name + " at " + position + " of " + length);
+        rotten.put(name, node);
+        node.disk.flipBit(name, position, random.nextInt(8));
+        checks.forgets(node.id);
+        checks.forgetsPromises(node.id);
       }
     } catch (IOException e) {
       throw new UncheckedIOException(e);
@@ -652,6 +712,7 @@ final class SimulatedWorld {
       log.died();
     }
     wires.gone(ended, answered);
+    loop.abandon(host);
   }
 
   /** Whether some server was started on an old image of its disk, and will never be taken back. */

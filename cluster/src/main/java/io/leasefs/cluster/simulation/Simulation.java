@@ -19,6 +19,10 @@ import org.jspecify.annotations.Nullable;
  * One run: a cluster starts, clients write under faults, all harm is undone, everything must come
  * to rest in bounded time, and then every acknowledged record must be where it was said to be, and
  * all copies of a chunk the same.
+ *
+ * <p>A task of a process runs as one event, in which no time passes and nothing else happens; but
+ * for tasks that a fault stops in the middle ({@link Strand}), at the points that are named in
+ * {@link Point}. What in production runs on one thread waits for such a task, all else goes on.
  */
 public final class Simulation {
   private static final long MILLI = 1_000_000;
@@ -33,8 +37,10 @@ public final class Simulation {
   /** All invariants are checked every so many events; what an event changes is at each. */
   private static final int CHECK_EVERY = 500;
 
-  /** Splits a second source of chance off a seed. */
+  /** Split further sources of chance off a seed. */
   private static final long MORE = 0x6c65617365667332L;
+
+  private static final long MOST = 0x6c65617365667333L;
 
   private final long seed;
   private final EventLoop loop;
@@ -56,7 +62,7 @@ public final class Simulation {
     this.mostFaults = mostFaults;
     this.loop = new EventLoop(seed, trace);
     loop.cutAfter(mostEvents);
-    this.swarm = Swarm.draw(loop.random(), new Chance(seed ^ MORE));
+    this.swarm = Swarm.draw(loop.random(), new Chance(seed ^ MORE), new Chance(seed ^ MOST));
     this.masters = SimulatedGroup.size(seed);
     this.world = new SimulatedWorld(loop, swarm, masters);
     this.book = new RecordBook(loop);
@@ -81,7 +87,12 @@ public final class Simulation {
    */
   public static Outcome run(
       long seed, @Nullable Consumer<String> trace, int mostFaults, long mostEvents) {
-    return new Simulation(seed, trace, mostFaults, mostEvents).run();
+    Simulation simulation = new Simulation(seed, trace, mostFaults, mostEvents);
+    try {
+      return simulation.run();
+    } finally {
+      simulation.loop.close();
+    }
   }
 
   /**
@@ -210,7 +221,12 @@ public final class Simulation {
     clients.put(host.name(), client);
     List<FilePath> files = new ArrayList<>();
     files.add(FilePath.parse("/shared"));
-    if (writers % 2 == 0) {
+    if (swarm.files() > 0) {
+      int number = writers % swarm.files();
+      if (number > 0) {
+        files.add(FilePath.parse("/shared-" + number));
+      }
+    } else if (writers % 2 == 0) {
       files.add(FilePath.parse("/own-" + host.name()));
     }
     client.work(files);
@@ -303,6 +319,12 @@ public final class Simulation {
     return null;
   }
 
+  private Map<String, Integer> stops() {
+    Map<String, Integer> stops = new TreeMap<>();
+    loop.stops().forEach((point, count) -> stops.put(point.name(), count));
+    return stops;
+  }
+
   private Outcome outcome(Chaos chaos) {
     loop.note(
         "END acknowledged="
@@ -334,6 +356,7 @@ public final class Simulation {
         world.checks().earlyHandOverNanos(),
         faults,
         chaos.struck(),
+        stops(),
         histories,
         undecided,
         converged,

@@ -8,6 +8,12 @@ import java.util.Set;
 /**
  * What one seed draws: sizes, terms, kinds of faults and how often they come.
  *
+ * <p>Half of the seeds are <em>wide</em>: 3 to 7 chunkservers, 2 to 8 clients, 2 to 4 files that
+ * several clients write to at once, records of up to 256 KiB in some, so that chunks come to their
+ * ends; and, each in two of five, the faults of {@link #OF_WIDE_SEEDS}: clocks, tasks stopped in
+ * the middle, clogged ways, journals that rot. The other half has 3 to 5 chunkservers and 2 to 4
+ * clients, and draws what it drew before there were wide ones.
+ *
  * @param chunkServers how many
  * @param clients how many
  * @param replication goal of the files
@@ -26,6 +32,7 @@ import java.util.Set;
  * @param clocksInBound clocks drift no more than the terms allow; else only writes are safe
  * @param powerCuts most chunkservers that ever lose power
  * @param scrubs chunkservers look for damage all the time
+ * @param files how many are written to by several clients; 0: one, and one by every other client
  */
 record Swarm(
     int chunkServers,
@@ -45,7 +52,8 @@ record Swarm(
     boolean writesOn,
     boolean clocksInBound,
     int powerCuts,
-    boolean scrubs) {
+    boolean scrubs,
+    int files) {
   private static final long MILLI = 1_000_000;
   private static final long SECOND = 1_000 * MILLI;
 
@@ -88,22 +96,83 @@ record Swarm(
     /** A machine comes back with another, empty disk. */
     WIPE,
     /** A machine comes back with an old image of its disk; an operator then replaces that. */
-    ROLL_BACK
+    ROLL_BACK,
+    /** Somebody sets the wall clock of a machine, by up to a day, forwards or back. */
+    WALL_STEP,
+    /** A machine sleeps: like a freeze, and its monotonic clock stands still meanwhile. */
+    SUSPEND,
+    /** A process stands still for a short time, several times in a row. */
+    GC_PAUSE,
+    /** A task is stopped in the middle, while other threads of its process go on. */
+    PAUSE_INSIDE,
+    /** One way between two hosts holds everything back, and then lets it go at once. */
+    CLOG,
+    /** One bit of a chunk's journal rots. */
+    JOURNAL_ROT
   }
 
   /** Those that every seed may draw; the others come in a share of the seeds. */
   private static final Set<Fault> EVERYWHERE = EnumSet.range(Fault.KILL_CHUNKSERVER, Fault.DRAIN);
 
+  private static final Set<Fault> OF_DISKS = EnumSet.range(Fault.FSYNC_ERROR, Fault.ROLL_BACK);
+
+  private static final Set<Fault> OF_WIDE_SEEDS = EnumSet.range(Fault.WALL_STEP, Fault.JOURNAL_ROT);
+
   /** After one of these a server lacks what it has acknowledged, whatever the files' policy. */
   private static final Set<Fault> LOSING =
-      EnumSet.of(Fault.FSYNC_ERROR, Fault.LOST_WRITE, Fault.WIPE, Fault.ROLL_BACK);
+      EnumSet.of(
+          Fault.FSYNC_ERROR, Fault.LOST_WRITE, Fault.WIPE, Fault.ROLL_BACK, Fault.JOURNAL_ROT);
+
+  /** A world that is not wide. */
+  Swarm(
+      int chunkServers,
+      int clients,
+      int replication,
+      Durability durability,
+      long ttlNanos,
+      long clientTtlNanos,
+      long loadNanos,
+      Set<Fault> faults,
+      long everyNanos,
+      double loss,
+      double doubling,
+      long wireNanos,
+      long slowLogNanos,
+      int maxRecordBytes,
+      boolean writesOn,
+      boolean clocksInBound,
+      int powerCuts,
+      boolean scrubs) {
+    this(
+        chunkServers,
+        clients,
+        replication,
+        durability,
+        ttlNanos,
+        clientTtlNanos,
+        loadNanos,
+        faults,
+        everyNanos,
+        loss,
+        doubling,
+        wireNanos,
+        slowLogNanos,
+        maxRecordBytes,
+        writesOn,
+        clocksInBound,
+        powerCuts,
+        scrubs,
+        0);
+  }
 
   /**
    * Draws all.
    *
-   * @param more for what has been added since, apart: the rest of a seed keeps its meaning
+   * @param more for what was added later, apart: the rest of a seed keeps its meaning
+   * @param most for what was added last, likewise: half of the seeds are wide, with more of
+   *     everything and kinds of faults that the others do not have
    */
-  static Swarm draw(Random random, Random more) {
+  static Swarm draw(Random random, Random more, Random most) {
     Durability durability = random.nextBoolean() ? Durability.REPLICATED : Durability.SYNCED;
     Set<Fault> faults = EnumSet.noneOf(Fault.class);
     for (Fault fault : EVERYWHERE) {
@@ -118,17 +187,27 @@ record Swarm(
       faults.add(Fault.KILL_CHUNKSERVER);
     }
     if (more.nextBoolean()) {
-      for (Fault fault : EnumSet.complementOf(EnumSet.copyOf(EVERYWHERE))) {
+      for (Fault fault : OF_DISKS) {
         if (more.nextInt(5) < 2) {
           faults.add(fault);
         }
       }
     }
-    int chunkServers = 3 + random.nextInt(3);
+    boolean wide = most.nextBoolean();
+    if (wide) {
+      for (Fault fault : OF_WIDE_SEEDS) {
+        if (most.nextInt(5) < 2) {
+          faults.add(fault);
+        }
+      }
+    }
+    int narrowServers = 3 + random.nextInt(3);
+    int chunkServers = wide ? 3 + most.nextInt(5) : narrowServers;
     long ttl = (random.nextBoolean() ? 1 : 1 + random.nextInt(3)) * SECOND;
+    int narrowClients = 2 + random.nextInt(3);
     return new Swarm(
         chunkServers,
-        2 + random.nextInt(3),
+        wide ? 2 + most.nextInt(7) : narrowClients,
         random.nextInt(4) == 0 ? 2 : 3,
         durability,
         ttl,
@@ -140,11 +219,17 @@ record Swarm(
         random.nextBoolean() ? 0 : random.nextDouble() * 0.05,
         random.nextInt(3) > 0 ? MILLI / 2 : (1 + random.nextInt(60)) * MILLI,
         random.nextInt(5) == 0 ? 100 * MILLI : 2 * MILLI,
-        random.nextInt(4) == 0 ? 1 << 16 : 1 << 12,
+        recordBytes(random.nextInt(4) == 0 ? 1 << 16 : 1 << 12, wide, most),
         random.nextBoolean(),
         random.nextInt(8) > 0,
         durability == Durability.SYNCED ? chunkServers : 1,
-        faults.contains(Fault.BIT_FLIP) || faults.contains(Fault.LOST_WRITE));
+        faults.contains(Fault.BIT_FLIP) || faults.contains(Fault.LOST_WRITE),
+        wide ? 2 + most.nextInt(3) : 0);
+  }
+
+  /** Where records are large, chunks come to their ends. */
+  private static int recordBytes(int narrow, boolean wide, Random most) {
+    return wide && most.nextInt(4) == 0 ? 1 << 18 : narrow;
   }
 
   /**

@@ -5,6 +5,7 @@ import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ServerAddress;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -18,8 +19,9 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The network between hosts. What goes one way may be cut while the other way works; calls get lost
- * and doubled, streams stall and break; nothing of two streams keeps an order.
+ * The network between hosts. What goes one way may be cut, or held back and let go at once, while
+ * the other way works; calls get lost and doubled, streams stall and break; nothing of two streams
+ * keeps an order.
  */
 final class Wires {
   private static final long MICRO = 1_000;
@@ -33,6 +35,10 @@ final class Wires {
   private final Map<String, Host> hosts = new TreeMap<>();
   private final Set<Pair> cuts = new LinkedHashSet<>();
   private final Map<Pair, Long> slow = new LinkedHashMap<>();
+
+  /** What is held back on its way, in the order in which it would have come. */
+  private final Map<Pair, List<Runnable>> clogged = new LinkedHashMap<>();
+
   private final List<Line> lines = new ArrayList<>();
 
   /** Chance that a message of a call is lost; a stream only falters. */
@@ -98,9 +104,48 @@ final class Wires {
     }
   }
 
+  /** What would get from one to the other is held back from now on. */
+  void clog(Host from, Host to) {
+    clogged.putIfAbsent(new Pair(from, to), new ArrayList<>());
+  }
+
+  /**
+   * All that was held back arrives at once.
+   *
+   * @param shuffled in any order; but what one stream carries keeps its own
+   */
+  void unclog(Host from, Host to, boolean shuffled) {
+    List<Runnable> held = clogged.remove(new Pair(from, to));
+    if (held == null) {
+      return;
+    }
+    if (shuffled) {
+      Collections.shuffle(held, loop.random());
+    }
+    long after = 0;
+    for (Runnable arrival : held) {
+      after += MICRO;
+      loop.post(to, after, "arrive", arrival);
+    }
+  }
+
+  /** Puts by what has come to the end of a way that is clogged; false where that is not. */
+  private boolean holds(Host from, Host to, Runnable arrival) {
+    List<Runnable> held = clogged.isEmpty() ? null : clogged.get(new Pair(from, to));
+    return held != null && held.add(arrival);
+  }
+
+  /** A task of a process that is gone runs to its end: what it sends is not sent. */
+  boolean isEnding() {
+    return loop.isEnding();
+  }
+
   void mendAll() {
     cuts.clear();
     slow.clear();
+    for (Pair way : List.copyOf(clogged.keySet())) {
+      unclog(way.from(), way.to(), false);
+    }
   }
 
   /** All streams between two hosts end, with what is under way on them. */
@@ -165,6 +210,7 @@ final class Wires {
       String what,
       long timeoutNanos,
       Served<S, T> served) {
+    loop.pass(from.host(), Point.BEFORE_SEND, what, "");
     Host to = host(address);
     CompletableFuture<T> answer = new CompletableFuture<>();
     Cancellable deadline =
@@ -190,6 +236,7 @@ final class Wires {
             () -> arrived(from, to, address, service, what, served, answer));
       }
     }
+    loop.pass(from.host(), Point.AFTER_SEND, what, "");
     return answer;
   }
 
@@ -201,6 +248,9 @@ final class Wires {
       String what,
       Served<S, T> served,
       CompletableFuture<T> answer) {
+    if (holds(from.host(), to, () -> arrived(from, to, address, service, what, served, answer))) {
+      return;
+    }
     messages++;
     Life life = to.life();
     S found = life == null ? null : life.service(service);
@@ -222,6 +272,9 @@ final class Wires {
     var _ =
         result.whenComplete(
             (value, failure) -> {
+              if (loop.isEnding()) {
+                return;
+              }
               if (failure == null) {
                 back(to, from, what, () -> answer.complete(value));
               } else {
@@ -248,8 +301,23 @@ final class Wires {
   }
 
   private void back(Host from, Life to, String what, Runnable task) {
+    loop.pass(from, Point.BEFORE_SEND, "answer", what);
     if (passes(from, to.host()) && !lost()) {
-      var _ = loop.post(to, delay(from, to.host()), "answer " + what, task);
+      var _ = loop.post(to, delay(from, to.host()), "answer " + what, () -> came(from, to, task));
+    }
+    loop.pass(from, Point.AFTER_SEND, "answer", what);
+  }
+
+  private void came(Host from, Life to, Runnable task) {
+    if (!holds(from, to.host(), () -> ifAlive(to, task))) {
+      task.run();
+    }
+  }
+
+  /** What was held back on its way to a process finds another one, or none. */
+  private static void ifAlive(Life to, Runnable task) {
+    if (to.isAlive()) {
+      task.run();
     }
   }
 
@@ -357,6 +425,7 @@ final class Wires {
     }
 
     void put(String what, Runnable task) {
+      loop.pass(from, Point.BEFORE_SEND, what, "");
       if (line.ended) {
         return;
       }
@@ -365,6 +434,7 @@ final class Wires {
       if (queue.size() == 1) {
         pump(last - loop.now());
       }
+      loop.pass(from, Point.AFTER_SEND, what, "");
     }
 
     private void pump(long delayNanos) {
@@ -373,7 +443,7 @@ final class Wires {
     }
 
     private void arrive() {
-      if (line.ended || queue.isEmpty()) {
+      if (line.ended || queue.isEmpty() || holds(from, to, this::arrive)) {
         return;
       }
       if (!passes(from, to) || falters()) {

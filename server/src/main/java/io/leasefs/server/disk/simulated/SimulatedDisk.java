@@ -41,11 +41,14 @@ public final class SimulatedDisk implements Disk {
     FORCE_ALL
   }
 
-  /** Called before each operation, outside the disk's lock; may throw, wait or let time pass. */
+  /** Called around each operation, outside the disk's lock; may throw, wait or let time pass. */
   @FunctionalInterface
   public interface Hook {
     /** The name is the file's or folder's. */
     void before(Operation operation, String name) throws IOException;
+
+    /** It has succeeded. */
+    default void after(Operation operation, String name) {}
   }
 
   /** An old state of the whole disk. */
@@ -161,7 +164,7 @@ public final class SimulatedDisk implements Disk {
     content.flipBit(position, bit);
   }
 
-  /** Called before each operation from now on. */
+  /** Called around each operation from now on. */
   public void setHook(Hook newHook) {
     hook = newHook;
   }
@@ -208,6 +211,12 @@ public final class SimulatedDisk implements Disk {
   @Override
   public DiskFile open(String name, boolean create) throws IOException {
     hook.before(Operation.OPEN, name);
+    DiskFile file = opened(name, create);
+    hook.after(Operation.OPEN, name);
+    return file;
+  }
+
+  private DiskFile opened(String name, boolean create) throws IOException {
     synchronized (this) {
       SimulatedContent content = files.get(name);
       if (content == null) {
@@ -241,6 +250,7 @@ public final class SimulatedDisk implements Disk {
         namings.add(new Naming(folder(name), name, "", content));
       }
     }
+    hook.after(Operation.DELETE, name);
   }
 
   @Override
@@ -254,6 +264,7 @@ public final class SimulatedDisk implements Disk {
       files.put(to, content);
       namings.add(new Naming(folder(to), from, to, content));
     }
+    hook.after(Operation.RENAME, to);
   }
 
   @Override
@@ -265,6 +276,7 @@ public final class SimulatedDisk implements Disk {
         folders.add(folder);
       }
     }
+    hook.after(Operation.CREATE_FOLDER, name);
   }
 
   @Override
@@ -304,6 +316,7 @@ public final class SimulatedDisk implements Disk {
       }
       namings.removeIf(naming -> naming.folder().equals(folder));
     }
+    hook.after(Operation.FORCE_FOLDER, folder);
   }
 
   @Override
@@ -322,6 +335,7 @@ public final class SimulatedDisk implements Disk {
       files.values().forEach(SimulatedContent::force);
       settleNames();
     }
+    hook.after(Operation.FORCE_ALL, "");
   }
 
   @Override
@@ -431,15 +445,17 @@ public final class SimulatedDisk implements Disk {
     @Override
     public int read(ByteBuffer target, long position) throws IOException {
       hook.before(Operation.READ, name);
+      int count;
       synchronized (SimulatedDisk.this) {
         checkOpen("read");
-        int count = (int) Math.min(target.remaining(), content.length() - position);
+        count = (int) Math.min(target.remaining(), content.length() - position);
         if (count <= 0) {
           return target.hasRemaining() ? -1 : 0;
         }
         content.read(position, target, count);
-        return count;
       }
+      hook.after(Operation.READ, name);
+      return count;
     }
 
     @Override
@@ -469,6 +485,7 @@ public final class SimulatedDisk implements Disk {
           throw new IOException("write " + name + ": the process is dead");
         }
       }
+      hook.after(Operation.WRITE, name);
     }
 
     @Override
@@ -487,6 +504,7 @@ public final class SimulatedDisk implements Disk {
         change("truncate", name);
         content.truncate(length);
       }
+      hook.after(Operation.TRUNCATE, name);
     }
 
     @Override
@@ -503,6 +521,7 @@ public final class SimulatedDisk implements Disk {
         }
         content.force();
       }
+      hook.after(Operation.FORCE, name);
     }
 
     @Override
