@@ -4,10 +4,13 @@ import io.leasefs.cluster.simulation.SimulatedWorld.ChunkNode;
 import io.leasefs.cluster.simulation.Swarm.Fault;
 import io.leasefs.common.model.ServerId;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 
 /** Does harm, by chance, for as long as it is let; and undoes each harm later. */
@@ -50,6 +53,7 @@ final class Chaos {
 
   void begin() {
     world.wires().setRates(swarm.loss(), swarm.doubling());
+    world.wires().setLingers(swarm.lingers());
     world.setRestless(true);
     later(this::strike, swarm.everyNanos());
   }
@@ -60,6 +64,7 @@ final class Chaos {
     loop.note("HEAL");
     world.setRestless(false);
     world.wires().setRates(0, 0);
+    world.wires().setLingers(false);
     world.wires().mendAll();
     world.hosts().forEach(Host::thaw);
     world.hosts().forEach(host -> host.setAim(null));
@@ -230,6 +235,7 @@ final class Chaos {
       case BIT_FLIP -> world.flipBit(swarm.losesAcknowledged() ? world.unlucky() : anyChunkNode());
       case LOST_WRITE -> world.loseWrites(world.unlucky());
       case JOURNAL_ROT -> world.rotJournal(world.unlucky());
+      case SPLIT -> split();
       case WALL_STEP -> {
         Host host = orMaster(this::anyHost);
         long millis = loop.random().nextLong(2 * DAY_MILLIS + 1) - DAY_MILLIS;
@@ -278,6 +284,40 @@ final class Chaos {
       case ROLL_BACK -> {
         world.rollBack(world.unlucky());
         undo(() -> world.restart(world.unlucky()));
+      }
+    }
+  }
+
+  /**
+   * Some server, often a primary, and others by chance are on one side, all others on the other.
+   */
+  private void split() {
+    Set<Host> here = new LinkedHashSet<>(List.of(anyChunkNode().host()));
+    Set<Host> there = new LinkedHashSet<>();
+    for (Host host : world.hosts()) {
+      if (host.role() != Host.Role.CLIENT && !here.contains(host)) {
+        (loop.random().nextInt(4) == 0 ? here : there).add(host);
+      }
+    }
+    loop.note("SPLIT " + here + " from " + there);
+    both(here, there, world.wires()::cut);
+    loop.post(
+        // Longer than a lease, so that others get it.
+        swarm.ttlNanos() + lasting(),
+        "undo",
+        () -> {
+          if (!over) {
+            loop.note("MEND " + here + " and " + there);
+            both(here, there, world.wires()::mend);
+          }
+        });
+  }
+
+  private static void both(Set<Host> here, Set<Host> there, BiConsumer<Host, Host> way) {
+    for (Host one : here) {
+      for (Host other : there) {
+        way.accept(one, other);
+        way.accept(other, one);
       }
     }
   }

@@ -12,15 +12,19 @@ import io.leasefs.client.meta.LocationCache;
 import io.leasefs.client.meta.MasterRouter;
 import io.leasefs.client.retry.RetryPolicy;
 import io.leasefs.common.api.ChunkApi.ReadMode;
+import io.leasefs.common.api.MasterApi;
 import io.leasefs.common.api.MasterApi.CreateFile;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.model.ClientId;
 import io.leasefs.common.model.FilePath;
+import io.leasefs.common.model.RequestId;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -157,7 +161,10 @@ final class SimulatedClient {
     if (work.underWay < window) {
       append(work);
     }
-    if (loop.random().nextInt(15) == 0 && reading == 0) {
+    if (swarm.files() > 0 && loop.random().nextInt(20) == 0) {
+      folder();
+    }
+    if (loop.random().nextInt(swarm.readsOneIn()) == 0 && reading == 0) {
       ReadMode mode = loop.random().nextInt(3) == 0 ? ReadMode.STRICT : ReadMode.DEFAULT;
       read(work.path, mode, false, () -> {});
     }
@@ -200,6 +207,42 @@ final class SimulatedClient {
           finish(work);
         });
   }
+
+  /**
+   * Makes, renames and deletes a folder that nobody else knows of: each is done once, however often
+   * it is sent (I9).
+   */
+  private void folder() {
+    FilePath made = FilePath.parse("/folder-" + writer + "-" + nextFolder++);
+    FilePath renamed = FilePath.parse(made.text() + "-renamed");
+    once(
+        "mkdir " + made,
+        (master, id) -> master.mkdir(id, made, false, 0755),
+        () ->
+            once(
+                "rename " + made,
+                (master, id) -> master.rename(id, made, renamed, false),
+                () ->
+                    once(
+                        "delete " + renamed,
+                        (master, id) -> master.delete(id, renamed, false, true),
+                        () -> {})));
+  }
+
+  private <T> void once(
+      String what, BiFunction<MasterApi, RequestId, CompletableFuture<T>> change, Runnable then) {
+    Futures.onDone(
+        router.change(what, change),
+        done -> then.run(),
+        failure -> {
+          if (failure.code() == ErrorCode.ALREADY_EXISTS || failure.code() == ErrorCode.NOT_FOUND) {
+            loop.violated("I9", what + " is told to be done already: " + failure.getMessage());
+          }
+          loop.note(life.host() + " does not know of " + what + ": " + failure);
+        });
+  }
+
+  private int nextFolder;
 
   /** One last record to each file, and then it is closed. */
   void finish() {

@@ -33,6 +33,8 @@ import java.util.Set;
  * @param powerCuts most chunkservers that ever lose power
  * @param scrubs chunkservers look for damage all the time
  * @param files how many are written to by several clients; 0: one, and one by every other client
+ * @param readsOneIn a client reads once in so many turns
+ * @param lingers what is on a stream when its client's side breaks may still arrive
  */
 record Swarm(
     int chunkServers,
@@ -53,7 +55,9 @@ record Swarm(
     boolean clocksInBound,
     int powerCuts,
     boolean scrubs,
-    int files) {
+    int files,
+    int readsOneIn,
+    boolean lingers) {
   private static final long MILLI = 1_000_000;
   private static final long SECOND = 1_000 * MILLI;
 
@@ -108,7 +112,9 @@ record Swarm(
     /** One way between two hosts holds everything back, and then lets it go at once. */
     CLOG,
     /** One bit of a chunk's journal rots. */
-    JOURNAL_ROT
+    JOURNAL_ROT,
+    /** Servers fall into two groups that do not see each other; clients see them all. */
+    SPLIT
   }
 
   /** Those that every seed may draw; the others come in a share of the seeds. */
@@ -116,7 +122,7 @@ record Swarm(
 
   private static final Set<Fault> OF_DISKS = EnumSet.range(Fault.FSYNC_ERROR, Fault.ROLL_BACK);
 
-  private static final Set<Fault> OF_WIDE_SEEDS = EnumSet.range(Fault.WALL_STEP, Fault.JOURNAL_ROT);
+  private static final Set<Fault> OF_WIDE_SEEDS = EnumSet.range(Fault.WALL_STEP, Fault.SPLIT);
 
   /** After one of these a server lacks what it has acknowledged, whatever the files' policy. */
   private static final Set<Fault> LOSING =
@@ -162,7 +168,9 @@ record Swarm(
         clocksInBound,
         powerCuts,
         scrubs,
-        0);
+        0,
+        15,
+        false);
   }
 
   /**
@@ -224,7 +232,9 @@ record Swarm(
         random.nextInt(8) > 0,
         durability == Durability.SYNCED ? chunkServers : 1,
         faults.contains(Fault.BIT_FLIP) || faults.contains(Fault.LOST_WRITE),
-        wide ? 2 + most.nextInt(3) : 0);
+        wide ? 2 + most.nextInt(3) : 0,
+        wide && most.nextBoolean() ? 3 : 15,
+        wide && most.nextBoolean());
   }
 
   /** Where records are large, chunks come to their ends. */

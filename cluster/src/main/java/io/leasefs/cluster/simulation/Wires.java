@@ -47,6 +47,9 @@ final class Wires {
   /** Chance that a call arrives twice. */
   private double doubling;
 
+  /** What is on a stream when its client's side breaks may still arrive. */
+  private boolean lingers;
+
   private long messages;
 
   /**
@@ -64,6 +67,11 @@ final class Wires {
   void setRates(double newLoss, double newDoubling) {
     loss = newLoss;
     doubling = newDoubling;
+  }
+
+  /** From now on the far side of a broken stream goes on for a while with what it has got. */
+  void setLingers(boolean lingers) {
+    this.lingers = lingers;
   }
 
   /** True time. */
@@ -343,6 +351,9 @@ final class Wires {
     private @Nullable Runnable serverBroken;
     private boolean ended;
 
+    /** Its client's side has broken; the server's side has not noticed, and takes what was sent. */
+    private boolean lingering;
+
     private Line(Life client, Host far, String what, Broken clientBroken) {
       this.client = client;
       this.far = far;
@@ -401,7 +412,17 @@ final class Wires {
       Life serving = server;
       Runnable told = serverBroken;
       if (serving != null && told != null) {
-        var _ = loop.post(serving, afterNanos, "broken " + what, told);
+        lingering = lingers && loop.random().nextBoolean();
+        long later = lingering ? loop.random().nextInt(1_500) * MILLI : 0;
+        var _ =
+            loop.post(
+                serving,
+                afterNanos + later,
+                "broken " + what,
+                () -> {
+                  lingering = false;
+                  told.run();
+                });
       }
     }
   }
@@ -443,7 +464,9 @@ final class Wires {
     }
 
     private void arrive() {
-      if (line.ended || queue.isEmpty() || holds(from, to, this::arrive)) {
+      if ((line.ended && !(line.lingering && to == line.far))
+          || queue.isEmpty()
+          || holds(from, to, this::arrive)) {
         return;
       }
       if (!passes(from, to) || falters()) {
@@ -486,6 +509,9 @@ final class Wires {
       if (stalledSince < 0) {
         stalledSince = now;
         patience = missedNanos();
+      }
+      if (line.ended) {
+        return; // what lingered is lost
       }
       if (now - stalledSince > patience) {
         line.cut("no sign of life");
