@@ -32,6 +32,9 @@ import org.jspecify.annotations.Nullable;
  * with several under way, reads back now and then, and in the end closes.
  */
 final class SimulatedClient {
+  /** Records above this make long files. */
+  private static final int SMALL_RECORD = 1 << 12;
+
   private static final long MILLI = 1_000_000;
   private static final long WRITE_TIMEOUT_NANOS = 20_000 * MILLI;
   private static final int MOST_READ = 64 << 20;
@@ -65,7 +68,9 @@ final class SimulatedClient {
   private final List<Work> works = new ArrayList<>();
   private final int window;
   private final long thinkNanos;
+  private final int readsOneIn;
   private int nextNumber = 1;
+  private int nextFolder = 1;
   private boolean finishing;
   private int reading;
 
@@ -109,6 +114,8 @@ final class SimulatedClient {
             swarm.ttlNanos(),
             WRITE_TIMEOUT_NANOS);
     this.window = 1 + random.nextInt(6);
+    // Who reads, reads all that there is.
+    this.readsOneIn = swarm.maxRecordBytes() > SMALL_RECORD ? 40 : swarm.readsOneIn();
     // In a wide world many clients are no more work than a few.
     long share = swarm.files() == 0 ? 3 : Math.max(3, swarm.clients());
     this.thinkNanos = (20 + random.nextInt(150)) * MILLI * share / 3;
@@ -164,7 +171,7 @@ final class SimulatedClient {
     if (swarm.files() > 0 && loop.random().nextInt(20) == 0) {
       folder();
     }
-    if (loop.random().nextInt(swarm.readsOneIn()) == 0 && reading == 0) {
+    if (loop.random().nextInt(readsOneIn) == 0 && reading == 0) {
       ReadMode mode = loop.random().nextInt(3) == 0 ? ReadMode.STRICT : ReadMode.DEFAULT;
       read(work.path, mode, false, () -> {});
     }
@@ -241,8 +248,6 @@ final class SimulatedClient {
           loop.note(life.host() + " does not know of " + what + ": " + failure);
         });
   }
-
-  private int nextFolder;
 
   /** One last record to each file, and then it is closed. */
   void finish() {

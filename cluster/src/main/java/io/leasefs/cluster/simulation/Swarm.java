@@ -9,7 +9,7 @@ import java.util.Set;
  * What one seed draws: sizes, terms, kinds of faults and how often they come.
  *
  * <p>Half of the seeds are <em>wide</em>: 3 to 7 chunkservers, 2 to 8 clients, 2 to 4 files that
- * several clients write to at once, records of up to 256 KiB in some, so that chunks come to their
+ * several clients write to at once, records of up to 128 KiB in some, so that chunks come to their
  * ends; and, each in two of five, the faults of {@link #OF_WIDE_SEEDS}: clocks, tasks stopped in
  * the middle, clogged ways, journals that rot. The other half has 3 to 5 chunkservers and 2 to 4
  * clients, and draws what it drew before there were wide ones.
@@ -239,7 +239,7 @@ record Swarm(
 
   /** Where records are large, chunks come to their ends. */
   private static int recordBytes(int narrow, boolean wide, Random most) {
-    return wide && most.nextInt(4) == 0 ? 1 << 18 : narrow;
+    return wide && most.nextInt(4) == 0 ? 1 << 17 : narrow;
   }
 
   /**
