@@ -1000,10 +1000,11 @@ final class ChangeDesk {
   }
 
   /**
-   * A reopening that waits for servers keeps the sealed chunk from being repaired, and needs just
-   * that: copies are made and given up only while no change is under way. Nobody has started its
-   * version, and nobody will, for it has no seed; what members have promised binds them to nothing
-   * else. Writers ask again, and go on in a new chunk while too few copies are at hand.
+   * A reopening that waits, with a member that has no copy, keeps that member from being given up
+   * and its server from taking another copy: both are done only while no change is under way.
+   * Nobody has started its version, and nobody will, for it has no seed; what members have promised
+   * binds them to nothing else. Writers ask again, and go on in a new chunk while too few copies
+   * are at hand.
    */
   private void abandonReopening(ChunkEntry entry, Waiting on, long now) {
     Reconfiguration change = moving.get(entry.handle());
@@ -1015,6 +1016,8 @@ final class ChangeDesk {
         && pending.seed().isEmpty()
         && on.untilNanos() == Long.MAX_VALUE
         && now - change.begunNanos() >= UNAVAILABLE_NANOS
+        && entry.active().members().stream()
+            .anyMatch(member -> change.lacks(member, soft) && !change.needsCopy(member))
         && !isPaused(entry.handle())) {
       logger.info(
           "reopening abandoned chunk={} version={} why=\"waits for {}\"",

@@ -526,7 +526,9 @@ final class Upkeep {
     }
     if (lacks(entry, member, mine ? report : Optional.empty())) {
       if (isSoForLong(entry, member, now)) {
-        return mine ? Health.BEHIND : Health.DAMAGED;
+        long started = soft.replicas.accepted(entry.handle(), member);
+        // who lost its version start is no more than a damaged one; another may only not know yet
+        return mine && started >= entry.active().version() ? Health.BEHIND : Health.DAMAGED;
       }
       if (mine) {
         changes.settleAgain(entry, server);

@@ -608,6 +608,38 @@ class ControlLoopTest {
     assertThat(world.chunk(chunk).learners()).isEmpty();
   }
 
+  /** One good copy, one that lost its version start, and an old one in the place of the third. */
+  @Test
+  void memberThatLostItsVersionStartMakesRoomForAGoodCopy() {
+    World world = World.with("cs1", "cs2", "cs3");
+    OpenFile open = world.create("/f", 3);
+    ChunkHandle chunk = open.last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer away = secondary(world, chunk);
+    away.kill();
+    primary(world, chunk).blame(chunk, 1, away);
+    world.pass(SECOND);
+    var _ = world.get(close(world, open, Optional.empty()));
+    world.pass(2 * SECOND);
+    FakeServer cut = secondary(world, chunk);
+    World.Copy lost = cut.copy(chunk);
+    lost.accepted = 1;
+    lost.lastSerial = 0;
+    lost.committedSerial = 0;
+    lost.sealed = false;
+    lost.seal = Optional.empty();
+    lost.state = Heartbeat.ReplicaState.OPEN;
+    cut.kill();
+    cut.start();
+    away.start();
+
+    world.pass(60 * SECOND);
+
+    assertThat(world.chunk(chunk).active().members()).hasSize(3);
+    assertThat(cut.copy(chunk).state).isEqualTo(Heartbeat.ReplicaState.SEALED);
+    assertThat(away.copy(chunk).state).isEqualTo(Heartbeat.ReplicaState.SEALED);
+  }
+
   @Test
   void openCopyThatIsGoneIsMadeAnewThoughNobodyWrites() {
     World world = World.with("cs1", "cs2", "cs3");
@@ -1388,24 +1420,29 @@ class ControlLoopTest {
     assertThat(open.last().orElseThrow().primary()).isPresent();
   }
 
-  /** While it waits, copies of the sealed chunk are neither made nor given up. */
+  /** While it waits, a member without a copy is not given up, and its server takes no other. */
   @Test
-  void reopeningThatWaitsForServersIsAbandonedAndAskedForAgain() {
+  void reopeningThatWaitsForAMemberWithoutACopyIsAbandonedAndAskedForAgain() {
     World world = World.with("cs1", "cs2", "cs3");
     ChunkHandle chunk = closed(world, "/f");
-    List<FakeServer> others =
-        world.servers.values().stream().filter(server -> !server.id.name().equals("cs1")).toList();
-    others.forEach(server -> server.answersSeals = false);
+    FakeServer emptied = world.server("cs2");
+    emptied.copies.remove(chunk);
+    emptied.tellsUnknown = true;
+    emptied.kill();
+    emptied.start();
+    FakeServer mute = world.server("cs3");
+    mute.answersSeals = false;
 
     var open = world.client.openForWrite(world.request(), FilePath.parse("/f"), 0);
     world.pass(500 * MILLIS);
     assertThat(world.chunk(chunk).pending()).isPresent();
     world.pass(SECOND);
     assertThat(world.chunk(chunk).pending()).isEmpty();
-    assertThat(world.chunk(chunk).seal()).isPresent();
-
-    others.forEach(server -> server.answersSeals = true);
     assertThat(world.get(open).last().orElseThrow().seal()).isPresent();
+    world.pass(30 * SECOND);
+    assertThat(emptied.copy(chunk).state).isEqualTo(Heartbeat.ReplicaState.SEALED);
+
+    mute.answersSeals = true;
     OpenFile again = world.get(world.client.openForWrite(world.request(), FilePath.parse("/f"), 0));
     assertThat(again.last().orElseThrow().handle()).isEqualTo(chunk);
     assertThat(again.last().orElseThrow().primary()).isPresent();
