@@ -358,6 +358,12 @@ final class EventLoop {
     }
   }
 
+  /** What runs now was stopped in the middle: what it does may have been decided long before. */
+  boolean hasBeenStopped() {
+    Strand running = current;
+    return running != null && running.hasBeenStopped();
+  }
+
   /** What runs now is a task of a process that is gone: nothing that it still does happens. */
   boolean isEnding() {
     Strand running = current;

@@ -42,6 +42,7 @@ final class Strand {
   private @Nullable Host host;
   private boolean done;
   private boolean dying;
+  private boolean hasBeenStopped;
   private boolean closed;
 
   Strand(EventLoop loop) {
@@ -60,6 +61,7 @@ final class Strand {
     thrown = null;
     done = false;
     dying = false;
+    hasBeenStopped = false;
   }
 
   /** Lets it run until its task stops or is done. */
@@ -75,6 +77,11 @@ final class Strand {
 
   boolean isDying() {
     return dying;
+  }
+
+  /** Its task was stopped at some point. */
+  boolean hasBeenStopped() {
+    return hasBeenStopped;
   }
 
   boolean isDone() {
@@ -131,6 +138,7 @@ final class Strand {
       return;
     }
     host().setAim(null);
+    hasBeenStopped = true;
     loop.stopped(this, point, point + " " + what + (more.isEmpty() ? "" : " " + more), aim);
     hasStopped.release();
     mayRun.acquireUninterruptibly();

@@ -97,6 +97,22 @@ class StrandTest {
     assertThat(told).containsExactly("locked acts after 0", "free acts after 500");
   }
 
+  /** What it does then may have been decided before things that have happened meanwhile. */
+  @Test
+  void taskThatGoesOnIsKnownToHaveBeenStopped() {
+    host.setAim(new Aim(Point.CLOCK_READ, null, 0, 500 * MILLI));
+    session.execute(
+        () -> {
+          told.add("before " + loop.hasBeenStopped());
+          readAndAct("first");
+          told.add("after " + loop.hasBeenStopped());
+        });
+    session.execute(() -> told.add("next " + loop.hasBeenStopped()));
+    pass(1_000 * MILLI);
+    assertThat(told)
+        .containsExactly("before false", "first acts after 500", "after true", "next false");
+  }
+
   @Test
   void processThatIsKilledMeanwhileDoesNothingMore() {
     host.setAim(new Aim(Point.CLOCK_READ, null, 0, 500 * MILLI));
