@@ -413,7 +413,8 @@ final class Wires {
       Runnable told = serverBroken;
       if (serving != null && told != null) {
         lingering = lingers && loop.random().nextBoolean();
-        long later = lingering ? loop.random().nextInt(1_500) * MILLI : 0;
+        long later = lingering ? loop.random().nextInt(4_000) * MILLI : 0;
+        down.holdBack(later);
         var _ =
             loop.post(
                 serving,
@@ -437,6 +438,7 @@ final class Wires {
     private final List<Message> queue = new ArrayList<>();
     private long last;
     private long stalledSince = -1;
+    private long heldUntil;
     private long patience;
 
     Way(Line line, Host from, Host to) {
@@ -458,6 +460,13 @@ final class Wires {
       loop.pass(from, Point.AFTER_SEND, what, "");
     }
 
+    /** What is under way comes late. */
+    void holdBack(long mostNanos) {
+      if (mostNanos > 0 && loop.random().nextBoolean()) {
+        heldUntil = loop.now() + (long) (loop.random().nextDouble() * mostNanos);
+      }
+    }
+
     private void pump(long delayNanos) {
       // Not bound to a process: a stream may come before who serves it is known.
       loop.post(to, delayNanos, "arrive", this::arrive);
@@ -467,6 +476,10 @@ final class Wires {
       if ((line.ended && !(line.lingering && to == line.far))
           || queue.isEmpty()
           || holds(from, to, this::arrive)) {
+        return;
+      }
+      if (loop.now() < heldUntil) {
+        pump(heldUntil - loop.now());
         return;
       }
       if (!passes(from, to) || falters()) {
@@ -511,7 +524,8 @@ final class Wires {
         patience = missedNanos();
       }
       if (line.ended) {
-        return; // what lingered is lost
+        pump(20 * MILLI + loop.random().nextInt(180) * MILLI); // it lingers
+        return;
       }
       if (now - stalledSince > patience) {
         line.cut("no sign of life");
