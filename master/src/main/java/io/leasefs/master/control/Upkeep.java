@@ -752,6 +752,19 @@ final class Upkeep {
         && report.seal().equals(entry.seal());
   }
 
+  /** The chunk is sealed, and a member that is heard holds the seal: all that there is of it. */
+  private boolean isHeldWhole(ChunkEntry entry) {
+    return entry.active().members().stream()
+        .anyMatch(
+            member ->
+                !soft.suspect(member.server())
+                    && soft.replicas
+                        .find(entry.handle(), member.server())
+                        .filter(report -> report.replica().equals(member.replica()))
+                        .filter(report -> isWhole(entry, report))
+                        .isPresent());
+  }
+
   private void drop(DropCopy drop) {
     if (!ordering.add(drop.chunk())) {
       return;
@@ -804,7 +817,8 @@ final class Upkeep {
     if (isOutside(entry, server, report)
         && entry.pending().isEmpty()
         && accepted(server, report) <= entry.active().version()
-        && good(entry) >= leastGoodToDelete(entry, report)) {
+        && (good(entry) >= leastGoodToDelete(entry, report)
+            || (!isWhole(entry, report) && isHeldWhole(entry)))) {
       delete(server, report);
     }
   }

@@ -1045,6 +1045,23 @@ class ControlLoopTest {
     assertThat(stranger.copies).containsKey(chunk);
   }
 
+  @Test
+  void oldCopyOfASealedChunkMakesRoomThoughOnlyOneMemberIsHeard() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = closedWithoutItsThird(world);
+    FakeServer lost = world.server(memberNames(world, chunk).get(1));
+    FakeServer third = outsider(world, chunk);
+    ReplicaId old = third.copy(chunk).replica;
+    lost.kill();
+    world.pass(SECOND);
+
+    third.start();
+    world.pass(10 * SECOND);
+
+    assertThat(third.copy(chunk).replica).isNotEqualTo(old);
+    assertThat(world.chunk(chunk).active().memberAt(third.id)).isPresent();
+  }
+
   /** Two members hold the seal; the third server is down, with a copy of before. */
   private static ChunkHandle closedWithoutItsThird(World world) {
     OpenFile open = world.create("/f", 3);
