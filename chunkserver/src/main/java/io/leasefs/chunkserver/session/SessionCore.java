@@ -47,6 +47,9 @@ public final class SessionCore {
 
   private static final long MIN_BACKOFF_NANOS = 20_000_000;
 
+  /** A silent master is borne four times as long at most: less than T, so that others come in. */
+  private static final int MOST_PATIENCE_SHIFT = 2;
+
   /** The last heartbeat of a stopping server is waited for this long. */
   static final long STOP_NANOS = 150_000_000;
 
@@ -133,6 +136,10 @@ public final class SessionCore {
   private @Nullable ServerAddress hint;
   private int failuresInARow;
   private int hops;
+
+  /** The patience with a silent master is doubled so often. */
+  private int patienceShift;
+
   private long resumeAt;
 
   private long attempt;
@@ -384,6 +391,9 @@ public final class SessionCore {
       return;
     }
     int rounds = failuresInARow / identity.masters.size();
+    if (registered && failuresInARow % identity.masters.size() == 0) {
+      patienceShift = Math.min(MOST_PATIENCE_SHIFT, patienceShift + 1);
+    }
     long most = registered ? terms.heartbeatNanos() : MAX_BACKOFF_NANOS;
     phase = Phase.WAITING;
     resumeAt = now + Math.min(most, MIN_BACKOFF_NANOS << Math.min(rounds, 10));
@@ -588,6 +598,9 @@ public final class SessionCore {
     failuresInARow = 0;
     ordinal = Math.max(ordinal, response.appliedOrdinal());
     if (response.answersSequence() >= sequence) {
+      if (unansweredSince >= 0) {
+        answeredAfter(now - unansweredSince);
+      }
       unansweredSince = -1;
     } else if (unansweredSince >= 0) {
       unansweredSince = now;
@@ -744,11 +757,20 @@ public final class SessionCore {
 
   /**
    * How long a silent master is borne. Where there is no other, leaving it can only help against a
-   * dead connection, and looks to the master like the end of this process: so twice as long.
+   * dead connection, and looks to the master like the end of this process: so twice as long. And
+   * twice as long after each whole round in which nobody answered in time: perhaps they all need
+   * longer, and who is always left before it has answered is never heard.
    */
   private long patienceNanos() {
     boolean onlyOne = hint == null && identity.masters.size() == 1;
-    return onlyOne ? 2 * terms.rpcTimeoutNanos() : terms.rpcTimeoutNanos();
+    return (onlyOne ? 2 * terms.rpcTimeoutNanos() : terms.rpcTimeoutNanos()) << patienceShift;
+  }
+
+  /** The newest request was answered after so long. */
+  private void answeredAfter(long nanos) {
+    if (nanos < terms.rpcTimeoutNanos()) {
+      patienceShift = 0;
+    }
   }
 
   private long nextSendAt() {

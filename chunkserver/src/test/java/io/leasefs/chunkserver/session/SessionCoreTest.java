@@ -450,6 +450,47 @@ class SessionCoreTest {
   }
 
   @Test
+  void mastersThatAreAllTooSlowAreBorneLongerAfterAWholeRound() {
+    connect();
+    pass(TERMS.heartbeatNanos() / MILLI + 1);
+    leftAfter(TERMS.rpcTimeoutNanos(), M2);
+    leftAfter(TERMS.rpcTimeoutNanos(), M1);
+    leftAfter(2 * TERMS.rpcTimeoutNanos(), M2); // they may need longer than that
+
+    answer(Status.OK); // at once
+    pass(TERMS.heartbeatNanos() / MILLI + 1);
+    leftAfter(TERMS.rpcTimeoutNanos(), M1);
+  }
+
+  @Test
+  void masterThatHasAnsweredLateIsBorneAsLongTheNextTime() {
+    connect();
+    pass(TERMS.heartbeatNanos() / MILLI + 1);
+    leftAfter(TERMS.rpcTimeoutNanos(), M2);
+    leftAfter(TERMS.rpcTimeoutNanos(), M1);
+
+    now += TERMS.rpcTimeoutNanos() + MILLI;
+    answer(Status.OK); // the next request is due, and goes out at once
+    leftAfter(2 * TERMS.rpcTimeoutNanos(), M2);
+  }
+
+  /** The master that was asked just now is left for that one after so long, and not before. */
+  private void leftAfter(long nanos, ServerAddress next) {
+    int connections = all(SessionAction.Connect.class).size();
+    now += nanos - MILLI;
+    step(new SessionEvent.Woken());
+    assertThat(all(SessionAction.Connect.class)).hasSize(connections);
+    now += MILLI;
+    step(new SessionEvent.Woken());
+    for (int i = 0; i < 200 && all(SessionAction.Connect.class).size() == connections; i++) {
+      pass(1); // after a round there is a pause
+    }
+    assertThat(all(SessionAction.Connect.class)).hasSize(connections + 1);
+    assertThat(last(SessionAction.Connect.class).master()).isEqualTo(next);
+    pass(3); // it is asked no sooner
+  }
+
+  @Test
   void hintOfAFollowerIsTakenButNotRoundAndRound() {
     connect();
     for (int i = 0; i < 20; i++) {
