@@ -6,6 +6,7 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import io.leasefs.common.model.Ordinal;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -70,11 +71,13 @@ class RestoreTest {
   }
 
   /** Data files of all servers. */
-  private List<Path> copies() throws IOException {
+  private List<Path> copies() {
     List<Path> found = new ArrayList<>();
     for (String server : cluster.names()) {
       try (Stream<Path> all = Files.walk(cluster.folder(server).resolve("chunks"))) {
         all.filter(path -> path.toString().endsWith(".data")).forEach(found::add);
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
       }
     }
     found.sort(Comparator.comparing(Path::toString));
@@ -115,6 +118,8 @@ class RestoreTest {
     cluster.awaitNodes(3);
     shell.pipe(noise(2_500_000), "put", "-", "/after").mustBe(0); // three chunks, nine copies
     long lost = handle("/after");
+    // A member that was late for a chunk's birth gets its copy later.
+    await("every chunk has three copies", () -> copies().size() == 12);
     List<Path> all = copies();
     cluster.stopMaster();
     putBack(local.resolve("backup"));
