@@ -565,6 +565,7 @@ public final class WriteCore<T> {
           IS_A_DIRECTORY,
           NOT_EMPTY,
           OUTCOME_UNKNOWN,
+          LOG_SHORT,
           INTERNAL ->
           giveUp(write, new LeaseFsException(refused.code(), refused.message()));
     }

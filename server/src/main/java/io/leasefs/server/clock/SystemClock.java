@@ -60,14 +60,14 @@ public final class SystemClock {
   }
 
   static Clock holder(Reading monotonic, Reading boot) {
-    return new Process(LeaseClocks.holder(monotonic::nanos, boot::nanos));
+    return new OfLeases(LeaseClocks.holder(monotonic::nanos, boot::nanos));
   }
 
   static Clock grantor(Reading monotonic, Reading boot) {
-    return new Process(LeaseClocks.grantor(monotonic::nanos, boot::nanos));
+    return new OfLeases(LeaseClocks.grantor(monotonic::nanos, boot::nanos));
   }
 
-  private record Process(LongSupplier elapsed) implements Clock {
+  private record OfLeases(LongSupplier elapsed) implements Clock {
     @Override
     public long nanos() {
       return elapsed.getAsLong();
