@@ -118,15 +118,16 @@ final class JournalCodec {
     if (!java.util.Arrays.equals(magic, MAGIC)) {
       throw new UnreadableJournalException(name + ": not a chunk's journal");
     }
+    // Before its format is believed: a rotten bit is no newer version, and stops no server.
+    if (!isSealed(sector, 0)) {
+      throw new UnreadableJournalException(name + ": the journal's header is damaged");
+    }
     int format = Short.toUnsignedInt(sector.getShort());
     if (format > FORMAT) {
       throw new LeaseFsException(
           ErrorCode.INVALID_ARGUMENT,
           name + ": journal format " + format + " is newer than this server, which reads 1",
           "start the LeaseFS version that wrote it, or a newer one");
-    }
-    if (!isSealed(sector, 0)) {
-      throw new UnreadableJournalException(name + ": the journal's header is damaged");
     }
     try {
       return readHeaderFields(sector);

@@ -20,6 +20,7 @@ import io.leasefs.common.api.Mutation;
 import io.leasefs.common.api.MutationKind;
 import io.leasefs.common.api.VersionStart;
 import io.leasefs.common.checksum.Checksums;
+import io.leasefs.common.checksum.Crc32c;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkSpec;
@@ -159,6 +160,7 @@ class JournalCodecTest {
   void aNewerFormatIsRefusedInOneClearLine() {
     ByteBuffer sector = JournalCodec.header(HEADER);
     sector.putShort(8, (short) 2);
+    sector.putInt(508, Crc32c.of(sector.duplicate().position(0).limit(508)));
     assertThatThrownBy(() -> JournalCodec.readHeader(sector, "chunks/1c/51c.journal"))
         .isInstanceOf(LeaseFsException.class)
         .hasMessage(
@@ -172,6 +174,17 @@ class JournalCodecTest {
     assertThatThrownBy(() -> JournalCodec.readHeader(sector, "x"))
         .isInstanceOf(UnreadableJournalException.class)
         .hasMessageContaining("damaged");
+  }
+
+  @Test
+  void aFormatThatRottedIsDamageAndNoNewerFormat() {
+    for (int bit = 0; bit < 16; bit++) {
+      ByteBuffer sector = JournalCodec.header(HEADER);
+      sector.put(8 + bit / 8, (byte) (sector.get(8 + bit / 8) ^ 1 << (bit % 8)));
+      assertThatThrownBy(() -> JournalCodec.readHeader(sector, "x"))
+          .isInstanceOf(UnreadableJournalException.class)
+          .hasMessageContaining("damaged");
+    }
   }
 
   @Test
