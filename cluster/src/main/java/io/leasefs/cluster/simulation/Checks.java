@@ -541,9 +541,13 @@ final class Checks implements Watch {
     if (chain == null) {
       return;
     }
-    if (chain.stream()
-        .noneMatch(
-            member -> report(member, answer.chunk()) != null && member.server().equals(server))) {
+    // Who holds a version's start may tell of what it has recovered into it and knows to be
+    // committed, even where the version went on without it.
+    if (applied.version() == at
+        && chain.stream()
+            .noneMatch(
+                member ->
+                    report(member, answer.chunk()) != null && member.server().equals(server))) {
       loop.violated(
           "I11",
           server + " acknowledges " + applied + " in " + version + ", which it is no member of");
