@@ -6,6 +6,7 @@ import io.leasefs.chunkserver.copy.CopySource;
 import io.leasefs.chunkserver.fault.Faults;
 import io.leasefs.chunkserver.fault.FaultyClients;
 import io.leasefs.chunkserver.fault.FaultyMasters;
+import io.leasefs.chunkserver.fault.FaultyNetwork;
 import io.leasefs.chunkserver.fault.FaultyPeers;
 import io.leasefs.chunkserver.pipeline.FlightBudget;
 import io.leasefs.chunkserver.pipeline.PeerConnector;
@@ -166,9 +167,10 @@ public final class ChunkServer implements ChunkApi {
     this.store = store;
     this.events = events;
     this.faults = faults;
-    Faults injected = faults.orElseGet(Faults::new);
-    inboundFaults = new FaultyPeers(edges.peers, injected);
-    clientFaults = new FaultyClients(injected, edges.payloads);
+    FaultyNetwork network =
+        new FaultyNetwork(faults.orElseGet(Faults::new), edges.clock, edges.scheduler);
+    inboundFaults = new FaultyPeers(edges.peers, network);
+    clientFaults = new FaultyClients(network, edges.payloads);
     frames = new FlightBudget(config.flightBytes());
     forwards = new FlightBudget(config.flightBytes());
     table = new ReplicaTable(config.name(), store.diskId(), new Opener(), edges.pool);
@@ -223,7 +225,7 @@ public final class ChunkServer implements ChunkApi {
             edges.scheduler,
             edges.clock,
             edges.random,
-            faults.isPresent() ? new FaultyMasters(edges.masters, injected) : edges.masters,
+            faults.isPresent() ? new FaultyMasters(edges.masters, network) : edges.masters,
             orders,
             events);
     orders.newsGoTo(session);

@@ -855,6 +855,131 @@ class ChunkServerTest {
   }
 
   @Test
+  void delayedClientsWaitBothWaysAndNothingOvertakesWhenTheDelayEnds() {
+    master.grant(CS1, grant(1, 0, CS1, CS2, CS3));
+    time.pass(20);
+    assertThat(server(CS1).fault("delay", List.of("clients", "300")).join())
+        .containsExactly("delay clients 300 in", "delay clients 300 out");
+    ChunkApi.FrameStream client = stream(CS1);
+    Frame first = append(1, "one;");
+    client.send(first);
+    time.pass(595);
+    assertThat(answers).isEmpty();
+    assertThat(answerTo(first)).isInstanceOf(FrameAnswer.Applied.class);
+    long asked = time.nanos();
+    assertThat(read(CS1, 1, ReadMode.DEFAULT)).isEqualTo("one;");
+    assertThat(time.nanos() - asked).isBetween(600_000_000L, 650_000_000L);
+
+    Frame second = append(1, "two;");
+    client.send(second);
+    assertThat(server(CS1).fault("heal", List.of()).join()).isEmpty();
+    Frame third = append(1, "three;");
+    client.send(third);
+    time.pass(200);
+    assertThat(answers).hasSize(1);
+    assertThat(answerTo(third)).isInstanceOf(FrameAnswer.Applied.class);
+    assertThat(read(CS1, 1, ReadMode.DEFAULT)).isEqualTo("one;two;three;");
+  }
+
+  @Test
+  void delayedMessagesThatACutMeetsAreLost() {
+    master.grant(CS1, grant(1, 0, CS1, CS2, CS3));
+    time.pass(20);
+    List<String> broken = new ArrayList<>();
+    ChunkApi.FrameStream client = server(CS1).mutate(answers::add, broken::add);
+    assertThat(server(CS1).fault("delay", List.of("clients", "300", "in"))).isCompleted();
+    client.send(append(1, "lost;"));
+    time.pass(100);
+    assertThat(server(CS1).fault("cut", List.of("clients", "in"))).isCompleted();
+    time.pass(500);
+    assertThat(server(CS1).fault("heal", List.of("clients")).join()).isEmpty();
+    time.pass(500);
+    assertThat(broken).hasSize(1);
+    assertThat(answers).isEmpty();
+    assertThat(read(CS1, 1, ReadMode.DEFAULT)).isEmpty();
+  }
+
+  @Test
+  void clientOfALongLineIsHeldBackBeforeItFillsTheServersMemory() {
+    master.grant(CS1, grant(1, 0, CS1, CS2, CS3));
+    time.pass(20);
+    assertThat(server(CS1).fault("delay", List.of("clients", "300", "in"))).isCompleted();
+    ChunkApi.FrameStream client = stream(CS1);
+    List<Long> ready = new ArrayList<>();
+    client.onReady(() -> ready.add(time.nanos()));
+    String text = "x".repeat(1 << 19);
+    int sent = 0;
+    for (; client.isReady(); sent++) {
+      client.send(append(1, text));
+    }
+    assertThat(sent).isEqualTo(8);
+    long full = time.nanos();
+    time.pass(400);
+    assertThat(ready).isNotEmpty();
+    assertThat(ready.get(0) - full).isEqualTo(300_000_000);
+    assertThat(client.isReady()).isTrue();
+  }
+
+  @Test
+  void leaseRunsOutWhereTheWayToTheMasterTakesLongerThanItLasts() {
+    master.grant(CS1, grant(1, 0, CS1, CS2, CS3));
+    time.pass(20);
+    Frame first = append(1, "one;");
+    stream(CS1).send(first);
+    assertThat(answerTo(first)).isInstanceOf(FrameAnswer.Applied.class);
+
+    assertThat(server(CS1).fault("delay", List.of("master", "1500"))).isCompleted();
+    time.pass(2_500);
+    Frame late = append(1, "late;");
+    stream(CS1).send(late);
+    assertThat(answerTo(late).toString()).contains("NOT_PRIMARY");
+
+    assertThat(server(CS1).fault("delay", List.of("master", "0")).join()).isEmpty();
+    time.pass(4_000);
+    Frame after = append(1, "two;");
+    stream(CS1).send(after);
+    assertThat(answerTo(after)).isInstanceOf(FrameAnswer.Applied.class);
+    assertThat(read(CS3, 1, ReadMode.DEFAULT)).isEqualTo("one;two;");
+  }
+
+  @Test
+  void recordsKeepTheirOrderOnALongWayBetweenMembers() {
+    master.grant(CS1, grant(1, 0, CS1, CS2, CS3));
+    time.pass(20);
+    assertThat(server(CS1).fault("delay", List.of("cs2", "200", "out"))).isCompleted();
+    assertThat(server(CS3).fault("delay", List.of("cs2", "100", "in"))).isCompleted();
+    ChunkApi.FrameStream client = stream(CS1);
+    long began = time.nanos();
+    Frame last = append(1, "0;");
+    client.send(last);
+    for (int i = 1; i < 20; i++) {
+      last = append(1, i + ";");
+      client.send(last);
+    }
+    assertThat(answerTo(last)).isInstanceOf(FrameAnswer.Applied.class);
+    assertThat(time.nanos() - began).isBetween(300_000_000L, 350_000_000L);
+    assertThat(read(CS1, 1, ReadMode.DEFAULT)).startsWith("0;1;2;3;").endsWith("18;19;");
+  }
+
+  @Test
+  void delayThatMakesNoSenseIsRefused() {
+    for (List<String> bad :
+        List.of(
+            List.of("clients"),
+            List.of("clients", "-1"),
+            List.of("clients", "soon"),
+            List.of("clients", "5", "sideways"),
+            List.of("clients", "5", "in", "more"))) {
+      assertThat(server(CS1).fault("delay", bad))
+          .as("%s", bad)
+          .failsWithin(Duration.ZERO)
+          .withThrowableThat()
+          .withMessageContaining("fault: ");
+    }
+    assertThat(server(CS1).fault("ls", List.of()).join()).isEmpty();
+  }
+
+  @Test
   void killAndFreezeAreRefusedWhereTheProcessIsSharedAndPassedOnWhereItIsNot() {
     assertThat(server(CS1).fault("kill", List.of()))
         .failsWithin(Duration.ZERO)

@@ -15,23 +15,23 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ways of clients' data to and from this server, which can be cut: frames and their answers,
- * reads and their parts. What operators ask goes through, or nobody could heal the cut.
+ * The ways of clients' data to and from this server, which can be cut or long: frames and their
+ * answers, reads and their parts. What operators ask goes through, or nobody could heal the cut.
  */
 public final class FaultyClients {
-  private final Faults faults;
+  private final FaultyNetwork network;
   private final Consumer<ByteBuffer> payloads;
 
   /**
    * @param payloads is told of the payload of every lost frame, to use it again
    */
-  public FaultyClients(Faults faults, Consumer<ByteBuffer> payloads) {
-    this.faults = faults;
+  public FaultyClients(FaultyNetwork network, Consumer<ByteBuffer> payloads) {
+    this.network = network;
     this.payloads = payloads;
   }
 
   /**
-   * A client's stream of frames, through the cuts.
+   * A client's stream of frames, through the faults.
    *
    * @param broken told at the healing of a cut in which something was lost
    * @param open makes the server's side, given where answers go
@@ -47,14 +47,13 @@ public final class FaultyClients {
 
   private final class Frames implements FrameStream {
     private final Consumer<NamedAnswer> answers;
-    private final CutLine line;
+    private final Line line;
     private volatile @Nullable FrameStream stream;
 
     Frames(Consumer<NamedAnswer> answers, Consumer<String> broken) {
       this.answers = answers;
       this.line =
-          new CutLine(
-              faults,
+          network.line(
               () -> Faults.CLIENTS,
               why -> {
                 stream().close();
@@ -71,27 +70,25 @@ public final class FaultyClients {
     }
 
     void answer(NamedAnswer answer) {
-      if (line.letsOut()) {
-        answers.accept(answer);
-      }
+      line.send(0, () -> answers.accept(answer));
     }
 
     @Override
     public void send(Frame frame) {
-      if (line.letsIn()) {
-        stream().send(frame);
-      } else {
-        payloads.accept(frame.payload());
-      }
+      line.receive(
+          frame.payload().remaining(),
+          () -> stream().send(frame),
+          () -> payloads.accept(frame.payload()));
     }
 
     @Override
     public boolean isReady() {
-      return stream().isReady();
+      return !line.in().isFull() && stream().isReady();
     }
 
     @Override
     public void onReady(Runnable task) {
+      line.in().onDrained(task);
       stream().onReady(task);
     }
 
@@ -103,7 +100,7 @@ public final class FaultyClients {
   }
 
   /**
-   * A client's read, through the cuts: once something is lost nothing more comes, and at the
+   * A client's read, through the faults: once something is lost nothing more comes, and at the
    * healing it fails.
    *
    * @param serve reads into the sink that it is given
@@ -111,43 +108,50 @@ public final class FaultyClients {
   public CompletableFuture<ReadEnd> read(
       Sink<ReadPart> parts, Function<Sink<ReadPart>, CompletableFuture<ReadEnd>> serve) {
     CompletableFuture<ReadEnd> told = new CompletableFuture<>();
-    CutLine line =
-        new CutLine(
-            faults,
+    Line line =
+        network.line(
             () -> Faults.CLIENTS,
             why -> told.completeExceptionally(new LeaseFsException(ErrorCode.UNREACHABLE, why)));
-    if (!line.letsIn()) {
-      return told;
-    }
-    var _ =
-        serve
-            .apply(new Parts(parts, line))
-            .whenComplete(
-                (end, failure) -> {
-                  if (!line.letsOut()) {
-                    return;
-                  }
-                  boolean _ = line.end();
-                  if (failure != null) {
-                    told.completeExceptionally(failure);
-                  } else {
-                    told.complete(end);
-                  }
-                });
+    line.receive(
+        0,
+        () ->
+            serve
+                .apply(new Parts(parts, line))
+                .whenComplete((end, failure) -> line.send(0, () -> end(line, told, end, failure))));
     return told;
   }
 
-  private record Parts(Sink<ReadPart> sink, CutLine line) implements Sink<ReadPart> {
+  private static void end(
+      Line line,
+      CompletableFuture<ReadEnd> told,
+      @Nullable ReadEnd end,
+      @Nullable Throwable failure) {
+    boolean _ = line.end();
+    if (end == null) {
+      told.completeExceptionally(
+          failure == null ? new IllegalStateException("a read ended with nothing") : failure);
+    } else {
+      told.complete(end);
+    }
+  }
+
+  private record Parts(Sink<ReadPart> sink, Line line) implements Sink<ReadPart> {
     @Override
     public void accept(ReadPart part) {
-      if (line.letsOut()) {
-        sink.accept(part);
-      }
+      line.send(
+          part.payload().remaining(),
+          () -> sink.accept(part),
+          () -> {
+            // The producer uses its buffer again as soon as this returns.
+            ByteBuffer payload = part.payload().duplicate();
+            ByteBuffer copy = ByteBuffer.allocate(payload.remaining()).put(payload).flip();
+            return () -> sink.accept(new ReadPart(part.offset(), part.checksums(), copy));
+          });
     }
 
     @Override
     public boolean isReady() {
-      return sink.isReady();
+      return !line.out().isFull() && sink.isReady();
     }
 
     @Override
@@ -157,6 +161,7 @@ public final class FaultyClients {
 
     @Override
     public void onReady(Runnable task) {
+      line.out().onDrained(task);
       sink.onReady(task);
     }
   }

@@ -8,25 +8,27 @@ import io.leasefs.common.model.ServerAddress;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
-/** The way to the masters, which can be cut. */
+/** The way to the masters, which can be cut or long. */
 public final class FaultyMasters implements ClusterConnector {
   private final ClusterConnector inner;
+  private final FaultyNetwork network;
   private final Faults faults;
 
-  public FaultyMasters(ClusterConnector inner, Faults faults) {
+  public FaultyMasters(ClusterConnector inner, FaultyNetwork network) {
     this.inner = inner;
-    this.faults = faults;
+    this.network = network;
+    this.faults = network.faults();
   }
 
   @Override
   public ClusterApi connect(ServerAddress master) {
-    return new Cut(inner.connect(master));
+    return new Far(inner.connect(master));
   }
 
-  private final class Cut implements ClusterApi {
+  private final class Far implements ClusterApi {
     private final ClusterApi master;
 
-    Cut(ClusterApi master) {
+    Far(ClusterApi master) {
       this.master = master;
     }
 
@@ -36,26 +38,25 @@ public final class FaultyMasters implements ClusterConnector {
       if (faults.dropsTo(Faults.MASTER)) {
         return new CompletableFuture<>();
       }
-      return master
-          .register(request)
+      return network
+          .later(faults.delayToNanos(Faults.MASTER), () -> master.register(request))
           .thenCompose(
               response ->
-                  faults.dropsFrom(Faults.MASTER)
-                      ? new CompletableFuture<>()
-                      : CompletableFuture.completedFuture(response));
+                  network.later(
+                      faults.delayFromNanos(Faults.MASTER),
+                      () ->
+                          faults.dropsFrom(Faults.MASTER)
+                              ? new CompletableFuture<>()
+                              : CompletableFuture.completedFuture(response)));
     }
 
     @Override
     public HeartbeatStream heartbeat(
         Consumer<Heartbeat.Response> responses, Consumer<String> broken) {
-      CutLine line = new CutLine(faults, () -> Faults.MASTER, broken);
+      Line line = network.line(() -> Faults.MASTER, broken);
       HeartbeatStream stream =
           master.heartbeat(
-              response -> {
-                if (line.letsIn()) {
-                  responses.accept(response);
-                }
-              },
+              response -> line.receive(0, () -> responses.accept(response)),
               why -> {
                 if (line.end()) {
                   broken.accept(why);
@@ -64,9 +65,7 @@ public final class FaultyMasters implements ClusterConnector {
       return new HeartbeatStream() {
         @Override
         public void send(Heartbeat.Request request) {
-          if (line.letsOut()) {
-            stream.send(request);
-          }
+          line.send(0, () -> stream.send(request));
         }
 
         @Override

@@ -22,25 +22,28 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The ways to and from peers, which can be cut. */
+/** The ways to and from peers, which can be cut or long. */
 public final class FaultyPeers implements PeerConnector {
   private final PeerConnector inner;
+  private final FaultyNetwork network;
   private final Faults faults;
 
-  public FaultyPeers(PeerConnector inner, Faults faults) {
+  public FaultyPeers(PeerConnector inner, FaultyNetwork network) {
     this.inner = inner;
-    this.faults = faults;
+    this.network = network;
+    this.faults = network.faults();
   }
 
   @Override
   public ChunkApi connect(ServerId peer, ServerAddress address) {
-    return new Cut(inner.connect(peer, address), peer.name());
+    return new Far(inner.connect(peer, address), peer.name());
   }
 
   /**
-   * A stream that a peer opened to this server, through the cuts.
+   * A stream that a peer opened to this server, through the faults.
    *
    * @param accept makes the server's side, given where answers go and who is told of the end
    */
@@ -51,6 +54,15 @@ public final class FaultyPeers implements PeerConnector {
     return inbound;
   }
 
+  /** Bytes of payload that a message carries. */
+  private static long bytes(PeerMessage message) {
+    return switch (message) {
+      case PeerMessage.Forward forward -> forward.mutation().payload().remaining();
+      case PeerMessage.Recovery recovery -> recovery.mutation().payload().remaining();
+      default -> 0;
+    };
+  }
+
   /** As {@link ChunkApi#peer}. */
   public interface Acceptor {
     PeerStream accept(Consumer<PeerMessage> answers, Consumer<String> broken);
@@ -58,15 +70,14 @@ public final class FaultyPeers implements PeerConnector {
 
   private final class Inbound implements PeerStream {
     private final Consumer<PeerMessage> answers;
-    private final CutLine line;
+    private final Line line;
     private volatile String from = "";
     private volatile @Nullable PeerStream stream;
 
     Inbound(Consumer<PeerMessage> answers, Consumer<String> broken) {
       this.answers = answers;
       this.line =
-          new CutLine(
-              faults,
+          network.line(
               () -> from,
               why -> {
                 close();
@@ -75,9 +86,7 @@ public final class FaultyPeers implements PeerConnector {
     }
 
     void answer(PeerMessage message) {
-      if (line.letsOut()) {
-        answers.accept(message);
-      }
+      line.send(0, () -> answers.accept(message));
     }
 
     private PeerStream stream() {
@@ -91,25 +100,22 @@ public final class FaultyPeers implements PeerConnector {
     @Override
     public void introduce(ServerId sender, Map<ServerId, ServerAddress> listening) {
       from = sender.name();
-      if (line.letsIn()) {
-        stream().introduce(sender, listening);
-      }
+      line.receive(0, () -> stream().introduce(sender, listening));
     }
 
     @Override
     public void send(PeerMessage message) {
-      if (line.letsIn()) {
-        stream().send(message);
-      }
+      line.receive(bytes(message), () -> stream().send(message));
     }
 
     @Override
     public boolean isReady() {
-      return stream().isReady();
+      return !line.in().isFull() && stream().isReady();
     }
 
     @Override
     public void onReady(Runnable task) {
+      line.in().onDrained(task);
       stream().onReady(task);
     }
 
@@ -120,25 +126,21 @@ public final class FaultyPeers implements PeerConnector {
     }
   }
 
-  private final class Cut implements ChunkApi {
+  private final class Far implements ChunkApi {
     private final ChunkApi peer;
     private final String name;
 
-    Cut(ChunkApi peer, String name) {
+    Far(ChunkApi peer, String name) {
       this.peer = peer;
       this.name = name;
     }
 
     @Override
     public PeerStream peer(Consumer<PeerMessage> answers, Consumer<String> broken) {
-      CutLine line = new CutLine(faults, () -> name, broken);
+      Line line = network.line(() -> name, broken);
       PeerStream stream =
           peer.peer(
-              answer -> {
-                if (line.letsIn()) {
-                  answers.accept(answer);
-                }
-              },
+              answer -> line.receive(0, () -> answers.accept(answer)),
               why -> {
                 if (line.end()) {
                   broken.accept(why);
@@ -147,25 +149,23 @@ public final class FaultyPeers implements PeerConnector {
       return new PeerStream() {
         @Override
         public void introduce(ServerId from, Map<ServerId, ServerAddress> listening) {
-          if (line.letsOut()) {
-            stream.introduce(from, listening);
-          }
+          line.send(0, () -> stream.introduce(from, listening));
         }
 
         @Override
         public void send(PeerMessage message) {
-          if (line.letsOut()) {
-            stream.send(message);
-          }
+          // Its payload stays whole: it is given back when all members have it.
+          line.send(bytes(message), () -> stream.send(message));
         }
 
         @Override
         public boolean isReady() {
-          return stream.isReady();
+          return !line.out().isFull() && stream.isReady();
         }
 
         @Override
         public void onReady(Runnable task) {
+          line.out().onDrained(task);
           stream.onReady(task);
         }
 
@@ -179,7 +179,14 @@ public final class FaultyPeers implements PeerConnector {
 
     @Override
     public CompletableFuture<CopyEnd> copy(CopyRequest request, Sink<CopyPart> parts) {
-      return faults.isCut(name) ? new CompletableFuture<>() : peer.copy(request, parts);
+      return fetch(() -> peer.copy(request, parts));
+    }
+
+    /** What is long is told as one delay, before it begins. */
+    private <T> CompletableFuture<T> fetch(Supplier<CompletableFuture<T>> call) {
+      return faults.isCut(name)
+          ? new CompletableFuture<>()
+          : network.later(faults.delayToNanos(name) + faults.delayFromNanos(name), call);
     }
 
     @Override
@@ -189,7 +196,7 @@ public final class FaultyPeers implements PeerConnector {
 
     @Override
     public CompletableFuture<ReadEnd> read(ReadRequest request, Sink<ReadPart> parts) {
-      return faults.isCut(name) ? new CompletableFuture<>() : peer.read(request, parts);
+      return fetch(() -> peer.read(request, parts));
     }
 
     @Override

@@ -9,12 +9,13 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code leasefs fault ls|cut|heal|kill|freeze|slow-disk|full-disk}. */
+/** {@code leasefs fault ls|cut|delay|heal|kill|freeze|slow-disk|full-disk}. */
 @Command(
     description = "Have chunkservers fail on purpose, where they were started to allow it.",
     subcommands = {
       FaultVerb.Ls.class,
       FaultVerb.Cut.class,
+      FaultVerb.Delay.class,
       FaultVerb.Heal.class,
       FaultVerb.Kill.class,
       FaultVerb.Freeze.class,
@@ -29,6 +30,9 @@ import picocli.CommandLine.Parameters;
       "  leasefs fault heal"
     })
 final class FaultVerb extends VerbGroup {
+  private static final String PARTY = "Name of another node, or: master, clients.";
+  private static final String WAY = "in, out or both, as the node sees it. Default: both.";
+
   /** What all orders to one node share. */
   abstract static class Order extends Verb {
     @Option(names = "--dry-run", description = "Only say what would be done.")
@@ -140,17 +144,10 @@ final class FaultVerb extends VerbGroup {
         "  leasefs fault cut cs2 clients in --yes"
       })
   static final class Cut extends Order {
-    @Parameters(
-        index = "1",
-        paramLabel = "PARTY",
-        description = "Name of another node, or: master, clients.")
+    @Parameters(index = "1", paramLabel = "PARTY", description = PARTY)
     private String party = "";
 
-    @Parameters(
-        index = "2",
-        arity = "0..1",
-        paramLabel = "WAY",
-        description = "in, out or both, as the node sees it. Default: both.")
+    @Parameters(index = "2", arity = "0..1", paramLabel = "WAY", description = WAY)
     private String way = "both";
 
     @Override
@@ -162,6 +159,44 @@ final class FaultVerb extends VerbGroup {
     List<String> arguments() {
       return List.of(party, way);
     }
+  }
+
+  @Command(
+      name = "delay",
+      description = "Have all messages between a node and somebody take longer.",
+      footer = {
+        "",
+        "Examples:",
+        "  leasefs fault delay cs2 master 500ms --yes",
+        "  leasefs fault delay cs2 cs3 50ms out --yes",
+        "  leasefs fault heal cs2"
+      })
+  static final class Delay extends Order {
+    @Parameters(index = "1", paramLabel = "PARTY", description = PARTY)
+    private String party = "";
+
+    @Parameters(
+        index = "2",
+        paramLabel = "DURATION",
+        description = "Such as 200ms, for each message; 0ms ends it.")
+    private String duration = "";
+
+    @Parameters(index = "3", arity = "0..1", paramLabel = "WAY", description = WAY)
+    private String way = "both";
+
+    @Override
+    String command() {
+      return "delay";
+    }
+
+    @Override
+    List<String> arguments() {
+      return List.of(party, millis(duration), way);
+    }
+  }
+
+  private static String millis(String duration) {
+    return Long.toString(Quantities.parseDuration(duration) / 1_000_000);
   }
 
   @Command(
@@ -187,7 +222,7 @@ final class FaultVerb extends VerbGroup {
 
     @Override
     List<String> arguments() {
-      return List.of(Long.toString(Quantities.parseDuration(duration) / 1_000_000));
+      return List.of(millis(duration));
     }
   }
 

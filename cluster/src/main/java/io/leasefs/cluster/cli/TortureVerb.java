@@ -23,11 +23,10 @@ import picocli.CommandLine.Parameters;
     footer = {
       "",
       "Runs on a cluster of its own: one master, five chunkservers. Faults: kill, freeze, cut,",
-      "slow-disk, full-disk, master-kill, master-freeze, wrong-clocks (each server's clock is fast",
-      "or slow from the start, up to the bound that leases allow for, and its wall clock is off by",
-      "up to a day). A seed gives the same harm in the same order; processes are real, so it is"
-          + " not",
-      "the same run.",
+      "delay, slow-disk, full-disk, master-kill, master-freeze, wrong-clocks (each server's clock",
+      "is fast or slow from the start, up to the bound that leases allow for, and its wall clock",
+      "is off by up to a day). A seed gives the same harm in the same order; processes are real,",
+      "so it is not the same run.",
       "Exit 0: nothing lost, doubled or out of order, never two primaries, replicas equal, and all",
       "can be written again when healed. Exit 10: not so, or fewer than 50 appends a second before",
       "the first fault: then it is void, which proves nothing. In more than ten minutes clients"

@@ -32,6 +32,8 @@ final class Harms {
     FREEZE,
     /** Messages from, to, or from and to one party are dropped: the master, a peer, all clients. */
     CUT,
+    /** Messages from, to, or from and to one party take longer, by up to T. */
+    DELAY,
     /** Every write and fsync takes longer. */
     SLOW_DISK,
     /** Writes find no space. */
@@ -137,10 +139,21 @@ final class Harms {
       }
       case CUT -> {
         String party = party(name);
-        String direction = List.of("in", "out", "both").get(random.nextInt(3));
+        String direction = direction();
         if (order(name, "cut", List.of(party, direction))) {
           healings.put(now + lasts, new Healing(name, () -> healFaults(name)));
           told(kind, name, " from " + party + " " + direction);
+        }
+      }
+      case DELAY -> {
+        String party = party(name);
+        String direction = direction();
+        // as often between 1 and 10 ms as between 100 ms and 1 s
+        double most = (double) terms.ttlNanos() / MILLION;
+        String millis = Long.toString((long) Math.pow(most, random.nextDouble()));
+        if (order(name, "delay", List.of(party, millis, direction))) {
+          healings.put(now + lasts, new Healing(name, () -> healFaults(name)));
+          told(kind, name, " from " + party + " " + direction + " by " + millis + " ms");
         }
       }
       case SLOW_DISK -> {
@@ -169,6 +182,10 @@ final class Harms {
   private void kill(ServerChild victim) {
     victim.kill();
     deaths.add(new Death(victim.name(), System.nanoTime()));
+  }
+
+  private String direction() {
+    return List.of("in", "out", "both").get(random.nextInt(3));
   }
 
   private String party(String name) {
