@@ -114,10 +114,13 @@ public final class FaultyClients {
             why -> told.completeExceptionally(new LeaseFsException(ErrorCode.UNREACHABLE, why)));
     line.receive(
         0,
-        () ->
-            serve
-                .apply(new Parts(parts, line))
-                .whenComplete((end, failure) -> line.send(0, () -> end(line, told, end, failure))));
+        () -> {
+          var _ =
+              serve
+                  .apply(new Parts(parts, line))
+                  .whenComplete(
+                      (end, failure) -> line.send(0, () -> end(line, told, end, failure)));
+        });
     return told;
   }
 
