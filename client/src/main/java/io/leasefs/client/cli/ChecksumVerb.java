@@ -3,13 +3,17 @@ package io.leasefs.client.cli;
 import io.leasefs.common.checksum.Crc32c;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
+import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkLayout;
 import io.leasefs.common.model.ChunkSeal;
 import io.leasefs.common.model.FileLayout;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.Location;
+import io.leasefs.common.model.ServerId;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -42,6 +46,7 @@ final class ChecksumVerb extends Verb {
               FileLayout layout = settled(path);
               int crc = 0;
               long length = 0;
+              List<Copy> copies = new ArrayList<>();
               for (ChunkLayout chunk : layout.chunks()) {
                 ChunkSeal seal =
                     chunk
@@ -55,16 +60,15 @@ final class ChecksumVerb extends Verb {
                 crc = Crc32c.combine(crc, seal.checksum(), seal.lengthBytes());
                 length += seal.lengthBytes();
                 if (replicas) {
-                  compare(chunk, seal);
+                  copies.addAll(read(path, chunk, seal));
                 }
               }
               String text = String.format("%08x", crc);
               listing.add(
-                  text,
-                  Json.object("path", path.text(), "crc32c", text, "lengthBytes", length),
-                  text,
-                  Long.toString(length),
-                  path.text());
+                  text, json(path, text, length, copies), text, Long.toString(length), path.text());
+              if (!out().isJson() && out().format() != OutputFormat.NAME) {
+                copies.forEach(copy -> listing.add("", Map.of(), copy.cells()));
+              }
             });
     listing.finish();
     return damaged ? ExitCode.DAMAGED : exit;
@@ -89,16 +93,45 @@ final class ChecksumVerb extends Verb {
     return layout.chunks().stream().allMatch(chunk -> chunk.seal().isPresent());
   }
 
-  private void compare(ChunkLayout chunk, ChunkSeal seal) {
+  /** A copy of a chunk, as it was read from its disk. */
+  private record Copy(ChunkHandle chunk, ServerId server, int found, int wanted, long length) {
+    String[] cells() {
+      String what = "  chunk " + chunk + " on " + server + (found == wanted ? "" : "  DAMAGED");
+      return new String[] {String.format("%08x", found), Long.toString(length), what};
+    }
+
+    Map<String, Object> json() {
+      return Json.object(
+          "chunk", chunk.toString(),
+          "server", server.name(),
+          "crc32c", String.format("%08x", found),
+          "good", found == wanted);
+    }
+  }
+
+  private Map<String, Object> json(FilePath path, String crc, long length, List<Copy> copies) {
+    Map<String, Object> object =
+        new LinkedHashMap<>(Json.object("path", path.text(), "crc32c", crc, "lengthBytes", length));
+    if (replicas) {
+      object.put("replicas", copies.stream().map(Copy::json).toList());
+    }
+    return object;
+  }
+
+  private List<Copy> read(FilePath path, ChunkLayout chunk, ChunkSeal seal) {
+    List<Copy> copies = new ArrayList<>();
     for (Location location : chunk.locations()) {
       int found = SettledReplica.read(this, chunk, location).checksum();
+      ServerId server = location.member().server();
+      copies.add(new Copy(chunk.handle(), server, found, seal.checksum(), seal.lengthBytes()));
       if (found != seal.checksum()) {
         damaged = true;
         warn(
             String.format(
-                "chunk %s on %s has %08x, not %08x",
-                chunk.handle(), location.member().server(), found, seal.checksum()));
+                "%s: chunk %s on %s has %08x, not %08x",
+                path, chunk.handle(), server, found, seal.checksum()));
       }
     }
+    return copies;
   }
 }

@@ -36,10 +36,10 @@ final class ErrorReport {
                       "retryable", code.exitCode() == 6))));
       return;
     }
-    err.println("leasefs: " + verb + ": " + error.getMessage());
+    err.println("leasefs: " + verb + ": " + Printable.of(String.valueOf(error.getMessage())));
     String hint = hint();
     if (hint != null) {
-      err.println("hint: " + hint);
+      err.println("hint: " + Printable.of(hint));
     }
   }
 

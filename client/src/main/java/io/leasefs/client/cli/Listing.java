@@ -1,6 +1,7 @@
 package io.leasefs.client.cli;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
@@ -31,7 +32,7 @@ public final class Listing {
       case JSONL -> output.line(Json.line(object));
       case JSON -> objects.add(object);
       case NAME -> output.line(name);
-      case TABLE, WIDE -> rows.add(cells);
+      case TABLE, WIDE -> rows.add(Arrays.stream(cells).map(Printable::of).toArray(String[]::new));
     }
     names.add(name);
   }

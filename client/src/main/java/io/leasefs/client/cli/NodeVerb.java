@@ -132,7 +132,10 @@ final class NodeVerb extends VerbGroup {
       await(client().admin().drain(new ServerId(name), false));
       if (wait) {
         waiting("node " + name + " to be drained")
-            .until(() -> find(this, name).state() == NodeState.DRAINED);
+            .until(
+                () -> find(this, name).state() == NodeState.DRAINED,
+                () -> ", " + left(find(this, name)),
+                "'leasefs why PATH' tells what a file's copies wait for; it goes on meanwhile");
       }
       AdminApi.NodeStatus node = find(this, name);
       out()
@@ -142,9 +145,13 @@ final class NodeVerb extends VerbGroup {
                   ? name + " is drained"
                   : name
                       + " is being drained, "
-                      + Quantities.count(node.replicas(), "replica is", "replicas are")
-                      + " left: 'leasefs node ls' shows how far it is");
+                      + left(node)
+                      + ": 'leasefs node ls' shows how far it is");
       return ExitCode.DONE;
+    }
+
+    private static String left(NodeStatus node) {
+      return Quantities.count(node.replicas(), "replica is", "replicas are") + " left";
     }
   }
 

@@ -3,6 +3,7 @@ package io.leasefs.client.cli;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 
 /** Asks again, at a gentle pace, until something is so or the time is over. */
 public final class Waiting {
@@ -20,9 +21,18 @@ public final class Waiting {
 
   /** Returns when so; fails with TIMED_OUT, saying what it waited for. */
   public void until(BooleanSupplier so) {
+    until(so, () -> "", "ask again, or see 'leasefs status'");
+  }
+
+  /**
+   * Likewise.
+   *
+   * @param soFar what the error adds: how far it has come
+   */
+  void until(BooleanSupplier so, Supplier<String> soFar, String hint) {
     if (!within(so)) {
       throw new LeaseFsException(
-          ErrorCode.TIMED_OUT, "waited in vain for " + what, "ask again, or see 'leasefs status'");
+          ErrorCode.TIMED_OUT, "waited in vain for " + what + soFar.get(), hint);
     }
   }
 

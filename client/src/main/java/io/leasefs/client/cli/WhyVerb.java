@@ -40,7 +40,7 @@ final class WhyVerb extends Verb {
           .line(
               "nothing waits: "
                   + Quantities.count(handles.size(), "chunk", "chunks")
-                  + " can be read and written");
+                  + " can be read and written, and all copies are where they should be");
     }
     return ExitCode.DONE;
   }

@@ -79,8 +79,28 @@ class CommandLineTest {
     assertThat(ok("chunk", "ls", "-o", "name", "/pipe.bin").outLines()).hasSize(3);
     CRC32C crc = new CRC32C();
     crc.update(content);
-    assertThat(ok("checksum", "--replicas", "/pipe.bin").out())
+    assertThat(ok("checksum", "/pipe.bin").out())
         .isEqualTo("%08x  %d  /pipe.bin\n".formatted((int) crc.getValue(), content.length));
+    List<String> copies = ok("checksum", "--replicas", "/pipe.bin").outLines();
+    assertThat(copies.get(0)).startsWith("%08x  ".formatted((int) crc.getValue()));
+    assertThat(copies.subList(1, copies.size()))
+        .hasSize(9)
+        .allMatch(line -> line.matches("[0-9a-f]{8} +[0-9]+ +chunk 0x[0-9a-f]+ on cs[1-4]"));
+  }
+
+  @Test
+  void namesOfFilesGiveNoOrdersToATerminal() {
+    String name = "/control\nlines\u001b[31m";
+    put(name, noise(1));
+    assertThat(ok("ls", "/").outLines())
+        .filteredOn(line -> line.contains("/control"))
+        .singleElement()
+        .asString()
+        .endsWith("/control\\nlines\\u001b[31m");
+    CommandLineRun again = shell.run("mkdir", name);
+    again.mustFail(4, "/control\\nlines\\u001b[31m");
+    assertThat(again.err().lines()).allMatch(line -> line.matches("(leasefs|hint): .*"));
+    ok("rm", "--skip-trash", name);
   }
 
   @Test

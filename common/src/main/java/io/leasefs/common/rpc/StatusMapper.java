@@ -136,8 +136,12 @@ final class StatusMapper {
     String description = description(status);
     if (info != null) {
       String hint = info.getMetadataOrDefault(HINT, "");
+      String whole = status.getDescription(); // a name in it may have more than one line
       return new LeaseFsException(
-          code(info.getReason()), description, hint.isEmpty() ? null : hint, status.getCause());
+          code(info.getReason()),
+          whole == null || whole.isEmpty() ? description : whole,
+          hint.isEmpty() ? null : hint,
+          status.getCause());
     }
     return switch (status.getCode()) {
       // cancelled, but not by us: the server stopped while it was at it

@@ -88,6 +88,17 @@ class LoopbackErrorsTest {
   }
 
   @Test
+  void aNameOfTwoLinesArrivesWhole() throws Exception {
+    ServerAddress at =
+        master(
+            () -> {
+              throw new LeaseFsException(ErrorCode.NOT_FOUND, "/a\nb: not there");
+            });
+    LeaseFsException e = failure(new RemoteMaster(channels, at, 10 * SECOND).trash());
+    assertThat(e).hasMessage("/a\nb: not there");
+  }
+
+  @Test
   void aLeadersAddressIsTheHint() throws Exception {
     ServerAddress at =
         master(

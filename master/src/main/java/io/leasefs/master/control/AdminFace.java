@@ -434,6 +434,8 @@ public final class AdminFace implements AdminApi {
                         + ")",
                     Optional.empty(),
                     -1));
+          } else {
+            desks.upkeep().whyNotWhole(entry, desks.soft().clock.nanos()).ifPresent(waits::add);
           }
           return waits;
         });

@@ -580,6 +580,77 @@ final class Upkeep {
   }
 
   /** Orders copies, the most urgent first, as long as there is room for more under way. */
+  private Optional<Candidate> taker(ChunkEntry entry, Set<ServerId> without) {
+    List<String> racks = new ArrayList<>();
+    for (Member member : entry.active().members()) {
+      Server server = soft.servers.find(member.server());
+      if (server != null) {
+        racks.add(server.rack());
+      }
+    }
+    return placement
+        .choose(
+            clients.candidates(without),
+            racks,
+            1,
+            entry.spec().capacityBytes(),
+            soft.random.nextLong())
+        .stream()
+        .findFirst();
+  }
+
+  /**
+   * For people: what a copy of the chunk waits for that is missing, or is to move away from a
+   * server that is emptied; empty where all are where they should be.
+   */
+  Optional<AdminApi.Wait> whyNotWhole(ChunkEntry entry, long now) {
+    Facts facts = facts(entry, now);
+    if (facts == null || facts.members().stream().allMatch(copy -> copy.health() == Health.GOOD)) {
+      return Optional.empty();
+    }
+    long staying = facts.members().stream().filter(c -> c.health() == Health.GOOD).count();
+    if (staying >= facts.goal()) {
+      return Optional.empty();
+    }
+    String what =
+        "a copy waits: " + staying + " of " + facts.goal() + " are good, on servers that stay";
+    for (Copy learner : facts.learners()) {
+      if (learner.health() == Health.GOOD) {
+        ServerId server = learner.member().server();
+        return Optional.of(
+            new AdminApi.Wait(
+                entry.handle(),
+                what + "; one is being made at " + server,
+                Optional.of(server),
+                -1));
+      }
+    }
+    if (planner.plan(facts).stream().noneMatch(AddCopy.class::isInstance)) {
+      for (Copy copy : facts.members()) {
+        Long since = awaySince.get(copy.member().server());
+        if (copy.health() == Health.AWAY && since != null) {
+          return Optional.of(
+              new AdminApi.Wait(
+                  entry.handle(),
+                  what + "; " + copy.member().server() + " is away, and may yet come back",
+                  Optional.of(copy.member().server()),
+                  Math.max(0, since + 3 * soft.settings.terms().ttlNanos() - now)));
+        }
+      }
+    }
+    boolean taken = taker(entry, soft.replicas.of(entry.handle()).keySet()).isPresent();
+    return Optional.of(
+        new AdminApi.Wait(
+            entry.handle(),
+            what
+                + (taken
+                    ? "; one more is made in its turn"
+                    : "; no other server that takes copies has room for one: start one more, or"
+                        + " take a drained one back"),
+            Optional.empty(),
+            -1));
+  }
+
   private void order(long now) {
     if (needed.isEmpty()) {
       return;
@@ -614,33 +685,20 @@ final class Upkeep {
               without.add(server);
             }
           });
-      List<String> racks = new ArrayList<>();
-      for (Member member : entry.active().members()) {
-        Server server = soft.servers.find(member.server());
-        if (server != null) {
-          racks.add(server.rack());
-        }
-      }
-      List<Candidate> chosen =
-          placement.choose(
-              clients.candidates(without),
-              racks,
-              1,
-              entry.spec().capacityBytes(),
-              soft.random.nextLong());
+      Optional<Candidate> chosen = taker(entry, without);
       if (chosen.isEmpty()) {
         makeRoom(entry, add.without());
         continue;
       }
-      Placement place = clients.place(chosen.get(0)); // may throw: nothing is noted before
+      ServerId taker = chosen.get().server();
+      Placement place = clients.place(chosen.get()); // may throw: nothing is noted before
       if (!ordering.add(add.chunk())) {
         continue;
       }
       underWay++;
-      into.merge(chosen.get(0).server(), 1, Integer::sum);
+      into.merge(taker, 1, Integer::sum);
       copyingSince.put(add.chunk(), now);
-      logger.info(
-          "copy ordered chunk={} to={} good={}", add.chunk(), chosen.get(0).server(), add.good());
+      logger.info("copy ordered chunk={} to={} good={}", add.chunk(), taker, add.good());
       soft.propose(
           new OrderReplica(add.chunk(), place),
           (committed, failure) -> {

@@ -392,6 +392,43 @@ class ControlLoopTest {
   }
 
   @Test
+  void whySaysWhereNoServerIsLeftForACopyThatIsToMove() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = closed(world, "/f");
+    world.pass(SECOND);
+    assertThat(world.get(world.operator.why(chunk))).isEmpty();
+
+    world.get(world.operator.drain(secondary(world, chunk).id, false));
+    world.pass(5 * SECOND);
+
+    assertThat(world.get(world.operator.why(chunk)))
+        .singleElement()
+        .satisfies(
+            wait ->
+                assertThat(wait.what())
+                    .startsWith("a copy waits: 2 of 3 are good")
+                    .contains("no other server that takes copies has room"));
+  }
+
+  @Test
+  void whySaysWhoseCopyIsWaitedForAndForHowLong() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    ChunkHandle chunk = closed(world, "/f");
+    FakeServer away = secondary(world, chunk);
+    away.kill();
+    world.pass(15 * SECOND);
+
+    List<AdminApi.Wait> waits = world.get(world.operator.why(chunk));
+
+    assertThat(waits).hasSize(1);
+    assertThat(waits.get(0).what()).contains(away.id + " is away");
+    assertThat(waits.get(0).holder()).contains(away.id);
+    assertThat(waits.get(0).untilNanos()).isBetween(SECOND, 30 * SECOND);
+    world.pass(waits.get(0).untilNanos() + 10 * SECOND);
+    assertThat(world.get(world.operator.why(chunk))).isEmpty();
+  }
+
+  @Test
   void lastCloseSealsTheChunkThroughItsPrimary() {
     World world = World.with("cs1", "cs2", "cs3");
 
