@@ -90,16 +90,17 @@ record DiskState(DiskId id, long incarnation, String boot, boolean clean) {
       }
     }
     try {
+      // First, and so in any format: a digit that rotted makes no newer one.
+      int crcAt = text.indexOf("\ncrc ") + 1;
+      if (crcAt == 0 || !checksum(text.substring(0, crcAt)).equals(values.get("crc"))) {
+        throw damaged();
+      }
       int format = Integer.parseInt(values.getOrDefault("format", ""));
       if (format > FORMAT) {
         throw new LeaseFsException(
             ErrorCode.INVALID_ARGUMENT,
             "the disk's format " + format + " is newer than this server, which reads " + FORMAT,
             "start the LeaseFS version that wrote it, or a newer one");
-      }
-      int crcAt = text.indexOf("crc ");
-      if (crcAt < 0 || !checksum(text.substring(0, crcAt)).equals(values.get("crc"))) {
-        throw damaged();
       }
       return new DiskState(
           new DiskId(values.getOrDefault("id", "")),

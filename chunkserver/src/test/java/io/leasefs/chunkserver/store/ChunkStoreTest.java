@@ -11,6 +11,7 @@ import io.leasefs.common.api.ChunkApi.ReadPart;
 import io.leasefs.common.api.Heartbeat.Certainty;
 import io.leasefs.common.api.MutationKind;
 import io.leasefs.common.checksum.Checksums;
+import io.leasefs.common.checksum.Crc32c;
 import io.leasefs.common.edge.DiskFile;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
@@ -345,13 +346,29 @@ class ChunkStoreTest {
   @Test
   void aDiskOfANewerFormatIsRefusedInOneClearLine() throws IOException {
     var _ = fixture.open();
-    try (DiskFile file = fixture.disk.open("disk", false)) {
-      file.write(ByteBuffer.wrap("format 2".getBytes(StandardCharsets.UTF_8)), 0);
-    }
     fixture.disk.killProcess();
+    ByteBuffer body = ByteBuffer.wrap("format 2\nnews of it\n".getBytes(StandardCharsets.UTF_8));
+    String crc = "crc " + Integer.toHexString(Crc32c.of(body.duplicate())) + "\n";
+    try (DiskFile file = fixture.disk.open("disk", false)) {
+      file.truncate(0);
+      file.write(body.duplicate(), 0);
+      file.write(ByteBuffer.wrap(crc.getBytes(StandardCharsets.UTF_8)), body.remaining());
+    }
     assertThatThrownBy(fixture::open)
         .isInstanceOf(LeaseFsException.class)
         .hasMessage("the disk's format 2 is newer than this server, which reads 1");
+  }
+
+  @Test
+  void aDigitOfTheDisksFormatThatRottedIsDamageAndNoNewerFormat() throws IOException {
+    var _ = fixture.open();
+    fixture.disk.killProcess();
+    try (DiskFile file = fixture.disk.open("disk", false)) {
+      file.write(ByteBuffer.wrap("format 3".getBytes(StandardCharsets.UTF_8)), 0);
+    }
+    assertThatThrownBy(fixture::open)
+        .isInstanceOf(LeaseFsException.class)
+        .hasMessage("the file 'disk' of the data folder is damaged");
   }
 
   @Test

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.stream.Stream;
+import java.util.zip.CRC32C;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -487,7 +488,10 @@ class BadInputTest {
   @Test
   void folderOfANewerFormatIsRefusedAndLeftAsItIs() throws Exception {
     Path folder = Files.createDirectories(local.resolve("newer"));
-    String content = "format: 99\nof: the future\n";
+    String body = "format: 99\nof: the future\n";
+    CRC32C crc = new CRC32C();
+    crc.update(body.getBytes(UTF_8));
+    String content = body + String.format("crc32c: %08x\n", crc.getValue());
     Files.writeString(folder.resolve("VERSION"), content);
     assertThat(refusal(ErrorCode.INVALID_ARGUMENT, () -> startMaster(folder)))
         .hasMessageContaining("format 99");

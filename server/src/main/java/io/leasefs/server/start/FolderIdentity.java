@@ -24,8 +24,9 @@ import java.util.zip.CRC32C;
  * </pre>
  *
  * Lines in this order, each ended by one line feed; {@code cluster} is left out until the server
- * has joined one; the CRC-32C (Castagnoli) is over all bytes before its own line. The first line is
- * the same in every format to come, so that an old program can say what it does not know.
+ * has joined one; the CRC-32C (Castagnoli) is over all bytes before its own line. The first and the
+ * last line are the same in every format to come, so that an old program can say what it does not
+ * know, and tells it from a digit that rotted.
  *
  * @param format version of the formats of all files in the folder
  * @param role {@code master} or {@code chunkserver}
@@ -84,17 +85,17 @@ public record FolderIdentity(int format, String role, String server, Optional<St
    */
   static FolderIdentity fromBytes(byte[] bytes, Path file) {
     String content = new String(bytes, StandardCharsets.UTF_8);
-    String first = content.substring(0, Math.max(0, content.indexOf('\n')));
-    var format = FIRST_LINE.matcher(first);
-    if (format.matches() && Integer.parseInt(format.group(1)) > newestFormat(MASTER)) {
-      throw newer(format.group(1), newestFormat(MASTER), file);
-    }
     int crcLine = content.lastIndexOf("crc32c: ");
     if (crcLine < 0
         || !content
             .substring(crcLine)
             .equals("crc32c: " + crc(content.substring(0, crcLine)) + "\n")) {
       throw damaged(file);
+    }
+    String first = content.substring(0, content.indexOf('\n'));
+    var format = FIRST_LINE.matcher(first);
+    if (format.matches() && Integer.parseInt(format.group(1)) > newestFormat(MASTER)) {
+      throw newer(format.group(1), newestFormat(MASTER), file);
     }
     Map<String, String> lines = new LinkedHashMap<>();
     for (String line : content.substring(0, crcLine).split("\n", 0)) {
@@ -129,7 +130,7 @@ public record FolderIdentity(int format, String role, String server, Optional<St
 
   private static LeaseFsException damaged(Path file) {
     return new LeaseFsException(
-        ErrorCode.INVALID_ARGUMENT,
+        ErrorCode.CORRUPT,
         file + ": is damaged",
         "restore the folder from a copy; if it holds nothing needed, start with an empty one");
   }

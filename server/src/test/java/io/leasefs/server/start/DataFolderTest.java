@@ -2,8 +2,10 @@ package io.leasefs.server.start;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -105,10 +107,13 @@ class DataFolderTest {
     open(temporary, "cs1", Optional.empty()).close();
     Path version = temporary.resolve("VERSION");
     String good = Files.readString(version, UTF_8);
-    Files.writeString(version, "format: 7\n", UTF_8);
+    Files.write(version, new FolderIdentity(7, "chunkserver", "cs1", Optional.empty()).toBytes());
     assertThat(refusal(() -> open(temporary, "cs1", Optional.empty()))).contains("format 7");
     Files.writeString(version, good.replace("cs1", "cs2"), UTF_8);
-    assertThat(refusal(() -> open(temporary, "cs1", Optional.empty()))).contains("is damaged");
+    assertThatThrownBy(() -> open(temporary, "cs1", Optional.empty()))
+        .isInstanceOfSatisfying(
+            LeaseFsException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.CORRUPT))
+        .hasMessageContaining("is damaged");
     Files.writeString(version, good, UTF_8);
     open(temporary, "cs1", Optional.empty()).close();
   }
