@@ -7,7 +7,9 @@ import io.leasefs.client.cli.Quantities;
 import io.leasefs.client.cli.Verb;
 import io.leasefs.cluster.mini.MiniCluster;
 import io.leasefs.cluster.mini.MiniConfig;
+import io.leasefs.cluster.mini.RestartRequests;
 import io.leasefs.cluster.mini.ServerChild;
+import io.leasefs.common.error.LeaseFsException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,15 +25,19 @@ import picocli.CommandLine.Option;
 /** {@code leasefs mini}. */
 @Command(
     description = "Run a whole cluster on this machine until Ctrl-C.",
+    subcommands = MiniRestartVerb.class,
     footer = {
       "",
       "Examples:",
       "  leasefs mini                          # then 'leasefs ls /' in another terminal",
       "  leasefs mini --nodes 5 --ttl 3s --data /var/tmp/lab",
-      "  leasefs mini --name second            # several run side by side"
+      "  leasefs mini --name second            # several run side by side",
+      "  leasefs mini restart cs2              # in another terminal: after its end"
     })
 public final class MiniVerb extends Verb {
-  private static final long LOOK_MILLIS = 500;
+  private static final long LOOK_MILLIS = 200;
+
+  private static final long STOP_SECONDS = 10;
 
   @Option(
       names = "--nodes",
@@ -132,21 +138,49 @@ public final class MiniVerb extends Verb {
                 cluster.masterAddress(), cluster.chunkServers().size(), cluster.folder(), context));
   }
 
-  private int watch(MiniCluster cluster) throws InterruptedException {
+  private int watch(MiniCluster cluster) throws Exception {
+    RestartRequests requests = new RestartRequests(cluster.folder());
     Set<String> told = new HashSet<>();
     while (!cluster.isOver()) {
       Thread.sleep(LOOK_MILLIS);
+      for (Optional<String> server = requests.take();
+          server.isPresent();
+          server = requests.take()) {
+        requests.answer(server.get(), restart(cluster, server.get()));
+        told.remove(server.get());
+      }
       for (ServerChild ended : cluster.ended()) {
-        if (ended == cluster.master()) {
-          warn("the master has ended, so all is stopped; its log is " + ended.log());
-          return ExitCode.FAILED;
-        }
         if (told.add(ended.name())) {
-          warn(ended.name() + " has ended; the others go on; its log is " + ended.log());
+          warn(
+              ended.name()
+                  + " has ended, the others go on: 'leasefs mini restart "
+                  + ended.name()
+                  + "' brings it back; its log is "
+                  + ended.log());
         }
       }
     }
     return ExitCode.DONE;
+  }
+
+  /** Why it could not be started; empty where it runs. */
+  private static String restart(MiniCluster cluster, String server) {
+    try {
+      if (server.equals(cluster.master().name())) {
+        cluster.master().stop(STOP_SECONDS);
+        cluster.startMaster();
+      } else {
+        Optional<ServerChild> child = cluster.chunkServer(server);
+        if (child.isEmpty()) {
+          return server + " is no server of this mini-cluster";
+        }
+        child.get().stop(STOP_SECONDS);
+        cluster.restart(child.get());
+      }
+      return "";
+    } catch (LeaseFsException e) {
+      return String.valueOf(e.getMessage());
+    }
   }
 
   private String writeContext(MiniCluster cluster) throws IOException {

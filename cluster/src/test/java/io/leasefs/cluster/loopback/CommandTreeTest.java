@@ -123,6 +123,7 @@ class CommandTreeTest {
             "master",
             "chunkserver",
             "mini",
+            "mini restart",
             "demo failover",
             "demo pause",
             "demo partition",

@@ -58,6 +58,49 @@ class MiniEndTest {
     }
   }
 
+  @Test
+  void serverThatWasKilledIsBroughtBackAndSoIsTheMaster() throws Exception {
+    Process mini = startMini();
+    for (String server : List.of("cs1", "master")) {
+      Path folder = temporaryFolders().get(0).resolve(server);
+      long pid = pid(folder);
+      ProcessHandle victim = ProcessHandle.of(pid).orElseThrow();
+      assertThat(victim.destroyForcibly()).isTrue();
+      var _ = victim.onExit().get(30, TimeUnit.SECONDS);
+
+      Process restart = restart(server);
+
+      assertThat(restart.inputReader().readLine()).isEqualTo(server + " runs again");
+      assertThat(restart.waitFor()).isZero();
+      assertThat(pid(folder)).isNotEqualTo(pid);
+    }
+    mini.descendants().forEach(started::add);
+    assertThat(mini.isAlive()).isTrue();
+
+    Process unknown = restart("cs7");
+    assertThat(unknown.waitFor()).isNotZero();
+    assertThat(unknown.errorReader().readLine())
+        .isEqualTo("leasefs: mini restart: cs7 is no server of this mini-cluster");
+
+    mini.destroyForcibly();
+    assertThat(mini.waitFor(60, TimeUnit.SECONDS)).isTrue();
+    Process late = restart("cs1");
+    assertThat(late.waitFor()).isNotZero();
+    assertThat(late.errorReader().readLine()).contains("nobody runs the mini-cluster");
+  }
+
+  /** Of the process that has locked this data folder. */
+  private static long pid(Path folder) throws IOException {
+    return Long.parseLong(Files.readString(folder.resolve("lock")).strip());
+  }
+
+  private Process restart(String server) throws IOException {
+    ProcessBuilder builder =
+        new ProcessBuilder(Programs.command(List.of(), List.of("mini", "restart", server)));
+    builder.environment().put("LEASEFS_CONFIG", config().toString());
+    return builder.start();
+  }
+
   private Process startMini() throws IOException {
     ProcessBuilder builder =
         new ProcessBuilder(
