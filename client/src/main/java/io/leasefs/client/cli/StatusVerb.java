@@ -47,7 +47,9 @@ final class StatusVerb extends Verb {
     if (!status.reportsIn()) {
       return "starting";
     }
-    return status.underReplicated() > 0 || status.nodesDead() > 0 ? "degraded" : "healthy";
+    boolean whole =
+        status.underReplicated() == 0 && status.nodesDead() == 0 && status.nodesSilent() == 0;
+    return whole ? "healthy" : "degraded";
   }
 
   private static Map<String, Object> json(ClusterStatus status, String health) {

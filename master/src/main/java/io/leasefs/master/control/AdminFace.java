@@ -33,6 +33,7 @@ import io.leasefs.master.state.StateView;
 import io.leasefs.server.events.EventLog;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -169,10 +170,29 @@ public final class AdminFace implements AdminApi {
     return new Count(goal, good, damaged, stale);
   }
 
+  /** Whom a version of a chunk was given to. */
+  private record Led(long version, Optional<ServerId> primary) {}
+
+  /** The newest change of a chunk that made another server its primary. */
   private Optional<ClusterEvent> lastReassignment() {
     Optional<ClusterEvent> last = Optional.empty();
+    Map<ChunkHandle, Led> newest = new HashMap<>();
+    Map<ChunkHandle, Led> before = new HashMap<>();
     for (ClusterEvent event : events.after(0, Integer.MAX_VALUE)) {
-      if (event.kind() == EventKind.CHANGE_ACTIVATED) {
+      boolean activated = event.kind() == EventKind.CHANGE_ACTIVATED;
+      if (event.chunk().isEmpty() || !(activated || event.kind() == EventKind.LEASE_GRANTED)) {
+        continue;
+      }
+      ChunkHandle chunk = event.chunk().get();
+      Led led = newest.get(chunk);
+      if (led == null || led.version < event.version()) {
+        if (led != null) {
+          before.put(chunk, led);
+        }
+        newest.put(chunk, new Led(event.version(), event.subject()));
+      }
+      Led previous = before.get(chunk);
+      if (activated && (previous == null || !previous.primary.equals(event.subject()))) {
         last = Optional.of(event);
       }
     }

@@ -1383,6 +1383,35 @@ class ControlLoopTest {
   }
 
   @Test
+  void reassignmentThatStatusTellsIsOneToAnotherServer() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer first = primary(world, chunk);
+    first.held.remove(chunk);
+    first.released.add(new LeaseName(chunk, 1));
+    first.send();
+    world.pass(SECOND);
+    ChunkLayout again = world.get(world.client.chunkLayout(chunk, 1, 10 * SECOND));
+    assertThat(again.configuration().version()).isEqualTo(2);
+    assertThat(again.configuration().primary()).contains(first.id);
+    assertThat(world.get(world.operator.status()).lastReassignment()).isEmpty();
+
+    first.kill();
+    world.pass(15 * SECOND);
+    var _ = world.client.chunkLayout(chunk, 2, 10 * SECOND);
+    world.pass(5 * SECOND);
+
+    assertThat(world.get(world.operator.status()).lastReassignment())
+        .hasValueSatisfying(
+            event -> {
+              assertThat(event.chunk()).contains(chunk);
+              assertThat(event.subject()).isEqualTo(world.chunk(chunk).active().primary());
+              assertThat(event.subject()).isNotEqualTo(Optional.of(first.id));
+            });
+  }
+
+  @Test
   void whyNamesThePromiseThatBlocksAndItsEnd() {
     World world = World.with("cs1", "cs2", "cs3", "cs4");
     ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
