@@ -202,6 +202,7 @@ public final class ChunkServer implements ChunkApi {
             peers,
             copier,
             edges.scheduler,
+            config.forgetNanos(),
             this::joined,
             refused::complete,
             stopped::complete);

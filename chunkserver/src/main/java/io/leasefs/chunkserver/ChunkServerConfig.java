@@ -19,6 +19,7 @@ import java.util.List;
  * @param copyBytesPerSecond most that one copy takes
  * @param scrubBytesPerSecond what is read in the background to find damage; 0: nothing
  * @param scrubRoundNanos from the beginning of one look at everything to the next, at least
+ * @param forgetNanos how long after their end clients' sessions are forgotten
  */
 public record ChunkServerConfig(
     ServerId name,
@@ -32,7 +33,11 @@ public record ChunkServerConfig(
     int copies,
     long copyBytesPerSecond,
     long scrubBytesPerSecond,
-    long scrubRoundNanos) {
+    long scrubRoundNanos,
+    long forgetNanos) {
+  /** Nobody asks any more by then what became of what a session has sent. */
+  private static final long FORGET_NANOS = 600_000_000_000L;
+
   public ChunkServerConfig {
     masters = List.copyOf(masters);
   }
@@ -52,7 +57,8 @@ public record ChunkServerConfig(
         2,
         64L << 20,
         4L << 20,
-        3_600_000_000_000L);
+        3_600_000_000_000L,
+        FORGET_NANOS);
   }
 
   /** The same, looking for damage at another rate. */
@@ -69,6 +75,25 @@ public record ChunkServerConfig(
         copies,
         copyBytesPerSecond,
         bytesPerSecond,
-        roundNanos);
+        roundNanos,
+        forgetNanos);
+  }
+
+  /** The same, forgetting sessions so long after their end. */
+  public ChunkServerConfig withForgetting(long nanos) {
+    return new ChunkServerConfig(
+        name,
+        rack,
+        bootId,
+        masters,
+        flightBytes,
+        peerQueueBytes,
+        readThreads,
+        openReads,
+        copies,
+        copyBytesPerSecond,
+        scrubBytesPerSecond,
+        scrubRoundNanos,
+        nanos);
   }
 }

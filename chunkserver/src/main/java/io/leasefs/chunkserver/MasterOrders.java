@@ -40,14 +40,12 @@ import org.slf4j.LoggerFactory;
 final class MasterOrders implements SessionListener {
   private static final Logger logger = LoggerFactory.getLogger(MasterOrders.class);
 
-  /** How long after their end sessions are forgotten. */
-  private static final long FORGET_NANOS = 600_000_000_000L;
-
   private final ReplicaTable table;
   private final Supplier<List<ReplicaReport>> unreadable;
   private final Peers peers;
   private final ChunkCopier copier;
   private final Scheduler scheduler;
+  private final long forgetNanos;
   private final BiConsumer<SessionId, LeaseTerms> whenJoined;
   private final Consumer<LeaseFsException> whenRefused;
   private final Consumer<Boolean> whenStopped;
@@ -55,6 +53,7 @@ final class MasterOrders implements SessionListener {
 
   /**
    * @param unreadable the copies on the disk of which nothing is known but that they are there
+   * @param forgetNanos how long after their end sessions are forgotten
    */
   MasterOrders(
       ReplicaTable table,
@@ -62,6 +61,7 @@ final class MasterOrders implements SessionListener {
       Peers peers,
       ChunkCopier copier,
       Scheduler scheduler,
+      long forgetNanos,
       BiConsumer<SessionId, LeaseTerms> whenJoined,
       Consumer<LeaseFsException> whenRefused,
       Consumer<Boolean> whenStopped) {
@@ -70,6 +70,7 @@ final class MasterOrders implements SessionListener {
     this.peers = peers;
     this.copier = copier;
     this.scheduler = scheduler;
+    this.forgetNanos = forgetNanos;
     this.whenJoined = whenJoined;
     this.whenRefused = whenRefused;
     this.whenStopped = whenStopped;
@@ -171,7 +172,7 @@ final class MasterOrders implements SessionListener {
     // Nobody asks about them any more by then: their rows may go.
     var _ =
         scheduler.after(
-            FORGET_NANOS,
+            forgetNanos,
             () -> {
               ReplicaEvent forget = new ReplicaEvent.SessionsDead(watermark, living, true);
               table.all().forEach(loop -> loop.post(forget));

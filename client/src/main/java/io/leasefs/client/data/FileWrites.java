@@ -29,7 +29,6 @@ import org.jspecify.annotations.Nullable;
 final class FileWrites
     implements WriteAction.Carrier<CompletableFuture<Written>>, ChunkWrites.Listener {
   private final FileStatus opened;
-  private final long token;
   private final ClientEdges edges;
   private final MasterRouter router;
   private final ChunkWrites streams;
@@ -38,6 +37,7 @@ final class FileWrites
   private final Mailbox mailbox = new Mailbox();
 
   // in the mailbox
+  private long token;
   private Scheduler.@Nullable Cancellable timer;
   private long timerAt = WriteCore.NEVER;
   private boolean closed;
@@ -88,6 +88,15 @@ final class FileWrites
           }
         });
     return ticket;
+  }
+
+  /** The file was opened once more, with this token. */
+  void openedAgain(long newToken) {
+    mailbox.run(
+        () -> {
+          token = Math.max(token, newToken);
+          carryOut(core.tokenRaised(newToken, now()));
+        });
   }
 
   CompletableFuture<Written> seal() {

@@ -81,8 +81,9 @@ public final class OpenFiles {
   private AsyncAppender opened(OpenFile open, long token) {
     session.seen(open.session());
     FileWrites writes;
+    FileWrites shared;
     synchronized (this) {
-      FileWrites shared = files.get(open.status().id());
+      shared = files.get(open.status().id());
       if (shared != null) {
         writes = shared;
       } else {
@@ -90,6 +91,9 @@ public final class OpenFiles {
         files.put(open.status().id(), writes);
       }
       writes.openings.add(open.openNumber());
+    }
+    if (shared != null) {
+      shared.openedAgain(token);
     }
     return new AsyncAppender(this, writes, open.status(), open.openNumber());
   }

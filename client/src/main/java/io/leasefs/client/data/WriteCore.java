@@ -64,7 +64,10 @@ public final class WriteCore<T> {
   public static final long NEVER = Long.MAX_VALUE;
 
   private final FileId file;
-  private final long token;
+
+  /** The largest token of this process's openings: what frames carry. */
+  private long token;
+
   private final WriteLimits limits;
 
   private final ArrayDeque<Write<T>> queue = new ArrayDeque<>();
@@ -139,6 +142,9 @@ public final class WriteCore<T> {
     int sendings;
     int corrupt;
 
+    /** What the oldest sending carried that may still be answered. */
+    long oldestToken;
+
     Write(
         T tag,
         MutationKind kind,
@@ -208,6 +214,15 @@ public final class WriteCore<T> {
   /** End the chunk behind all appends so far; nothing happens where there is no chunk. */
   public List<WriteAction<T>> seal(T tag, long now) {
     return submit(new Write<>(tag, MutationKind.SEAL, EMPTY, Checksums.NONE, true, now), now);
+  }
+
+  /**
+   * This process has opened the file once more, with a larger token; a smaller one changes nothing.
+   * Its openings share one order, so from now on all of it is written with that token.
+   */
+  public List<WriteAction<T>> tokenRaised(long newToken, long now) {
+    token = Math.max(token, newToken);
+    return finish(now);
   }
 
   private List<WriteAction<T>> submit(Write<T> write, long now) {
@@ -554,7 +569,14 @@ public final class WriteCore<T> {
           wantLayout(now);
         }
       }
-      case FENCED -> failAll(new LeaseFsException(ErrorCode.FENCED, refused.message()));
+      case FENCED -> {
+        if (write.oldestToken < token) {
+          write.oldestToken = token; // it was a newer opening of this process that shut it out
+          again(write, now);
+        } else {
+          failAll(new LeaseFsException(ErrorCode.FENCED, refused.message()));
+        }
+      }
       case ALREADY_EXISTS,
           PERMISSION,
           INVALID_PATH,
@@ -948,6 +970,9 @@ public final class WriteCore<T> {
     write.toSend = false;
     write.outstanding = true;
     write.unknown = true;
+    if (write.underWay == 0) {
+      write.oldestToken = token;
+    }
     write.underWay++;
     write.sendings++;
     long floor = window.keySet().iterator().next();

@@ -468,6 +468,23 @@ class WriteCoreTest {
   }
 
   @Test
+  void aNewerOpeningOfTheSameProcessWritesOnWithItsToken() {
+    append("a", 10);
+    take(core.tokenRaised(5, now));
+    answer(0, 1, new FrameAnswer.Refused(ErrorCode.FENCED, "a newer token is in force: 5"));
+    assertThat(failed).isEmpty();
+    pass(SECOND);
+    take(core.tokenRaised(3, now));
+    append("b", 10);
+
+    assertThat(sent.stream().map(send -> send.frame().token())).containsExactly(0L, 5L, 5L);
+    assertThat(sent.stream().map(send -> send.frame().sequence())).containsExactly(1L, 1L, 2L);
+
+    answer(0, 1, new FrameAnswer.Refused(ErrorCode.FENCED, "a newer token is in force: 7"));
+    assertThat(failed).hasSize(2);
+  }
+
+  @Test
   void sealRidesOnTheLastAppendOrGoesAlone() {
     ByteBuffer payload = ByteBuffer.allocate(5);
     take(core.append("a", payload, Checksums.of(payload, Frame.PIECE), true, now));

@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.BiFunction;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /** A chunkserver as another host sees it: every call and stream goes over the wires. */
@@ -27,8 +28,22 @@ final class FarChunkServer implements ChunkApi {
   private final Life from;
   private final ServerAddress address;
   private final Watch watch;
+  private final BooleanSupplier refusesRead;
 
   FarChunkServer(Wires wires, Life from, ServerAddress address, Watch watch) {
+    this(wires, from, address, watch, () -> false);
+  }
+
+  /**
+   * @param refusesRead asked at each read: it does not come through, so another server is asked
+   */
+  FarChunkServer(
+      Wires wires,
+      Life from,
+      ServerAddress address,
+      Watch watch,
+      BooleanSupplier refusesRead) {
+    this.refusesRead = refusesRead;
     this.wires = wires;
     this.from = from;
     this.address = address;
@@ -189,6 +204,10 @@ final class FarChunkServer implements ChunkApi {
 
   @Override
   public CompletableFuture<ReadEnd> read(ReadRequest request, Sink<ReadPart> parts) {
+    if (refusesRead.getAsBoolean()) {
+      return CompletableFuture.failedFuture(
+          new LeaseFsException(ErrorCode.UNREACHABLE, address + ": takes no more reads"));
+    }
     return fetch(
         "read",
         (chunks, sink) -> chunks.read(request, sink),

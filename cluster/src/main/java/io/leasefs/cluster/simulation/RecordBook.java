@@ -30,6 +30,12 @@ final class RecordBook {
     private final ByteBuffer bytes;
     private final long submitted;
 
+    /** The fencing token with which it is written; 0 = none. */
+    private final long token;
+
+    /** The highest token with which the file had been opened before. */
+    private final long fence;
+
     /** Its number in the file's history. */
     private final int append;
 
@@ -49,12 +55,16 @@ final class RecordBook {
         int number,
         ByteBuffer bytes,
         long submitted,
+        long token,
+        long fence,
         FileHistory history) {
       this.file = file;
       this.writer = writer;
       this.number = number;
       this.bytes = bytes;
       this.submitted = submitted;
+      this.token = token;
+      this.fence = fence;
       this.append = history.append(this, length());
     }
 
@@ -83,6 +93,12 @@ final class RecordBook {
   /** By writer and number. */
   private final Map<Long, Entry> byName = new HashMap<>();
 
+  /** Per file the highest token that somebody has drawn. */
+  private final Map<FilePath, Long> tokens = new TreeMap<>();
+
+  /** Per file the highest token with which an opening was told to be done. */
+  private final Map<FilePath, Long> fences = new TreeMap<>();
+
   private long checks;
   private long acknowledged;
   private long unknown;
@@ -108,8 +124,27 @@ final class RecordBook {
     return List.copyOf(records.keySet());
   }
 
-  /** A record that is going to be appended. */
+  /** A token above all that were drawn for this file. */
+  long drawToken(FilePath file) {
+    return tokens.merge(file, 1L, Long::sum);
+  }
+
+  /** The file is open with this token: whatever is submitted with a smaller one is refused. */
+  void opened(FilePath file, long token) {
+    fences.merge(file, token, Math::max);
+  }
+
+  /** A record that is going to be appended, without a token. */
   Entry submit(FilePath file, int writer, int number, int length) {
+    return submit(file, writer, number, length, 0);
+  }
+
+  /**
+   * A record that is going to be appended.
+   *
+   * @param token the fencing token of its writer's opening; 0 = none
+   */
+  Entry submit(FilePath file, int writer, int number, int length, long token) {
     ByteBuffer bytes = ByteBuffer.allocate(length);
     bytes.putInt(MAGIC).putInt(writer).putInt(number).putInt(length);
     Chance content = new Chance(writer * 1_000_003L + number);
@@ -120,7 +155,15 @@ final class RecordBook {
       bytes.put((byte) content.nextLong());
     }
     bytes.flip();
-    Entry record = new Entry(file, writer, number, bytes, loop.now(), history(file));
+    Entry record = new Entry(
+            file,
+            writer,
+            number,
+            bytes,
+            loop.now(),
+            token,
+            fences.getOrDefault(file, 0L),
+            history(file));
     records.computeIfAbsent(file, f -> new ArrayList<>()).add(record);
     byName.put(name(writer, number), record);
     return record;
@@ -128,6 +171,7 @@ final class RecordBook {
 
   void acknowledged(Entry record, AppendResult result) {
     acknowledged++;
+    checkFence(record, "was acknowledged");
     record.acknowledged = loop.now();
     record.offset = result.fileOffset();
     history(record.file).placed(record.append, record.offset);
@@ -145,6 +189,21 @@ final class RecordBook {
                 + result.version()
                 + " serial "
                 + result.serial());
+  }
+
+  /** I16: once an opening is told to be done, nothing is taken any more with a smaller token. */
+  private void checkFence(Entry record, String how) {
+    if (record.token < record.fence) {
+      loop.violated(
+          "I16",
+          record
+              + " "
+              + how
+              + ", with token "
+              + record.token
+              + ", and was submitted when the file had been opened with "
+              + record.fence);
+    }
   }
 
   void failed(Entry record, ErrorCode code) {
@@ -215,6 +274,7 @@ final class RecordBook {
         loop.violated("I8", record + " was read at " + record.seen + " and then at " + at);
         return;
       }
+      checkFence(record, "is there");
       record.seen = at;
       found.add(record);
       at += record.length();
@@ -265,10 +325,20 @@ final class RecordBook {
     return there.equals(record.bytes()) ? record : null;
   }
 
-  /** Each writer's records in its order, and none before what was acknowledged before it began. */
+  /**
+   * Each writer's records in its order, and none before what was acknowledged before it began; and
+   * no token behind a larger one.
+   */
   private void checkOrder(List<Entry> inPlace) {
     Map<Integer, Entry> newest = new TreeMap<>();
+    long token = 0;
     for (Entry record : inPlace) {
+      if (record.token < token) {
+        loop.violated(
+            "I16", record + " with token " + record.token + " lies behind one with " + token);
+        return;
+      }
+      token = record.token;
       Entry before = newest.put(record.writer, record);
       if (before != null && before.number > record.number) {
         loop.violated("I21", record + " comes after " + before);

@@ -21,8 +21,10 @@ import io.leasefs.common.model.RequestId;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
@@ -52,8 +54,15 @@ final class SimulatedClient {
     private boolean closing;
     private boolean closed;
 
-    Work(FilePath path) {
+    /** What its opening carries, and so its frames; 0 = none. */
+    private long token;
+
+    /** Somebody has opened it with a larger token: nothing of this process is taken any more. */
+    private boolean fenced;
+
+    Work(FilePath path, long token) {
       this.path = path;
+      this.token = token;
     }
   }
 
@@ -69,16 +78,38 @@ final class SimulatedClient {
   private final int window;
   private final long thinkNanos;
   private final int readsOneIn;
+
+  /** Readers that are kept open and read again later; null: each read opens the file anew. */
+  private final @Nullable Map<FilePath, AsyncReader> readers;
+
   private int nextNumber = 1;
   private int nextFolder = 1;
   private boolean finishing;
   private int reading;
 
   /**
+   * A client that opens a file for each read.
+   *
    * @param writer the number of this process among all that ever write
    */
   SimulatedClient(
       EventLoop loop, SimulatedWorld world, Life life, Swarm swarm, RecordBook book, int writer) {
+    this(loop, world, life, swarm, book, writer, false);
+  }
+
+  /**
+   * @param writer the number of this process among all that ever write
+   * @param keepsReaders half of its reads are by readers that have been open for a while
+   */
+  SimulatedClient(
+      EventLoop loop,
+      SimulatedWorld world,
+      Life life,
+      Swarm swarm,
+      RecordBook book,
+      int writer,
+      boolean keepsReaders) {
+    this.readers = keepsReaders ? new TreeMap<>() : null;
     this.loop = loop;
     this.life = life;
     this.swarm = swarm;
@@ -124,9 +155,20 @@ final class SimulatedClient {
   /** Writes to these files from now on. */
   void work(List<FilePath> files) {
     for (FilePath file : files) {
-      Work work = new Work(file);
-      works.add(work);
-      open(work);
+      begin(new Work(file, 0));
+    }
+  }
+
+  private void begin(Work work) {
+    works.add(work);
+    open(work);
+  }
+
+  /** Opens the file with a token above all others, where it does not write to it already. */
+  void takeOver(FilePath file) {
+    boolean writes = works.stream().anyMatch(work -> work.path.equals(file) && !work.closed);
+    if (!finishing && !writes) {
+      begin(new Work(file, book.drawToken(file)));
     }
   }
 
@@ -135,16 +177,25 @@ final class SimulatedClient {
         new CreateFile(
             work.path, true, swarm.replication(), 1 << 20, swarm.durability(), 0644, true);
     Futures.onDone(
-        openFiles.openForWrite(work.path, 0),
+        openFiles.openForWrite(work.path, work.token),
         appender -> opened(work, appender),
         missing -> {
+          if (missing.code() == ErrorCode.FENCED) {
+            loop.note(life.host() + " is too late with token " + work.token + " for " + work.path);
+            work.fenced = true;
+            work.closed = true;
+            return;
+          }
           if (missing.code() != ErrorCode.NOT_FOUND) {
             openLater(work, missing.toString());
             return;
           }
           Futures.onDone(
               openFiles.create(request),
-              appender -> opened(work, appender),
+              appender -> {
+                work.token = 0; // who makes a file has none
+                opened(work, appender);
+              },
               failure -> openLater(work, failure.toString()));
         });
   }
@@ -157,11 +208,12 @@ final class SimulatedClient {
   private void opened(Work work, AsyncAppender appender) {
     loop.note(life.host() + " has opened " + work.path + " as writer " + writer);
     work.appender = appender;
+    book.opened(work.path, work.token);
     next(work);
   }
 
   private void next(Work work) {
-    if (finishing) {
+    if (finishing || work.fenced) {
       finish(work);
       return;
     }
@@ -186,7 +238,7 @@ final class SimulatedClient {
     Random random = loop.random();
     int most = random.nextInt(3) == 0 ? swarm.maxRecordBytes() : swarm.maxRecordBytes() / 8;
     int length = RecordBook.HEADER_BYTES + random.nextInt(most - RecordBook.HEADER_BYTES);
-    RecordBook.Entry record = book.submit(work.path, writer, nextNumber++, length);
+    RecordBook.Entry record = book.submit(work.path, writer, nextNumber++, length, work.token);
     work.underWay++;
     long submitted = loop.now();
     Futures.onDone(
@@ -211,6 +263,7 @@ final class SimulatedClient {
         failure -> {
           work.underWay--;
           book.failed(record, failure.code());
+          work.fenced |= failure.code() == ErrorCode.FENCED;
           finish(work);
         });
   }
@@ -257,10 +310,10 @@ final class SimulatedClient {
 
   private void finish(Work work) {
     AsyncAppender appender = work.appender;
-    if (!finishing || work.closed || work.underWay > 0 || appender == null) {
+    if (!(finishing || work.fenced) || work.closed || work.underWay > 0 || appender == null) {
       return;
     }
-    if (!work.closing) {
+    if (!work.closing && !work.fenced) {
       work.closing = true;
       append(work);
       return;
@@ -280,7 +333,7 @@ final class SimulatedClient {
         failure -> {
           closes--;
           loop.note(life.host() + " cannot close " + work.path + ": " + failure);
-          if (life.isAlive()) {
+          if (life.isAlive() && !work.fenced) {
             var _ = life.after(200 * MILLI, () -> close(work, appender));
           }
         });
@@ -290,7 +343,8 @@ final class SimulatedClient {
 
   /** True where each of its files has taken a record that was submitted since. */
   boolean hasWrittenSince(long instant) {
-    return works.stream().allMatch(work -> work.submittedOfNewest >= instant);
+    return works.stream()
+        .allMatch(work -> work.fenced || work.submittedOfNewest >= instant);
   }
 
   /** True when all is written and closed. */
@@ -317,13 +371,25 @@ final class SimulatedClient {
   void read(FilePath path, ReadMode mode, boolean whole, Runnable done) {
     reading++;
     boolean byClocks = mode == ReadMode.DEFAULT && !whole;
-    boolean mayBeOld = byClocks && !swarm.clocksInBound();
+    // After an early seal who has an older layout may see the chunk end too early (section 4).
+    boolean keeps = readers != null && swarm.writesOn();
+    boolean mayBeOld = byClocks && (!swarm.clocksInBound() || keeps);
     long must = mayBeOld ? 0 : book.mustReach(path);
     int number = book.readBegins(path, mode + " read by " + life.host(), mayBeOld);
+    AsyncReader kept = byClocks && readers != null ? readers.get(path) : null;
+    if (kept != null && loop.random().nextBoolean()) {
+      // Its layout is as of up to T ago; what lies behind the end that it meets it asks for anew.
+      readOn(kept, number, ByteBuffer.allocate((int) must + READ_AHEAD), must, false, done);
+      return;
+    }
     Futures.onDone(
         AsyncReader.open(path, source, mode),
-        reader ->
-            readOn(reader, number, ByteBuffer.allocate((int) must + READ_AHEAD), must, whole, done),
+        reader -> {
+          if (byClocks && readers != null) {
+            readers.put(path, reader);
+          }
+          readOn(reader, number, ByteBuffer.allocate((int) must + READ_AHEAD), must, whole, done);
+        },
         failure -> notRead(path, whole, failure.toString(), done));
   }
 

@@ -28,8 +28,10 @@ import io.leasefs.server.disk.simulated.SimulatedDisk;
 import io.leasefs.server.events.EventLog;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -145,6 +147,11 @@ final class SimulatedWorld {
   private final Map<String, Host> clientHosts = new TreeMap<>();
   private final Map<String, MasterNode> masterNodes = new TreeMap<>();
 
+  /** How long after their end clients' sessions are forgotten; 0: as usual, never in a run. */
+  private long forgetNanos;
+
+  private int refusesReadOneIn;
+
   /** The log where there are several masters; else it is that of the one. */
   private final @Nullable SimulatedGroup group;
 
@@ -226,6 +233,16 @@ final class SimulatedWorld {
     Host host = new Host(name, role, loop, random.nextInt(1_000_000) * 1_000_000L, drift);
     wires.add(host);
     return host;
+  }
+
+  /** Clients' reads are refused once in so many times: the next copy is asked; 0: never. */
+  void setRefusesReads(int oneIn) {
+    refusesReadOneIn = oneIn;
+  }
+
+  /** Servers that start from now on forget clients' sessions so long after their end. */
+  void setForgetting(long nanos) {
+    forgetNanos = nanos;
   }
 
   Wires wires() {
@@ -433,7 +450,7 @@ final class SimulatedWorld {
                   life,
                   (peer, at) -> new FarChunkServer(wires, life, at, checks),
                   at -> new FarMaster(wires, life, at, checks),
-                  payload -> {}),
+                  SimulatedWorld::useAgain),
               store,
               ServerRecord.open(node.disk),
               new EventLog(
@@ -453,6 +470,14 @@ final class SimulatedWorld {
     }
   }
 
+  /** A payload that nobody reads any more gets other bytes: who reads it all the same sees them. */
+  private static void useAgain(ByteBuffer payload) {
+    if (payload.hasArray()) {
+      int from = payload.arrayOffset() + payload.position();
+      Arrays.fill(payload.array(), from, from + payload.remaining(), (byte) 0x5a);
+    }
+  }
+
   /** Starts a server that does not run. */
   void restart(ChunkNode node) {
     if (node.host.life() == null) {
@@ -462,6 +487,9 @@ final class SimulatedWorld {
 
   private ChunkServerConfig config(ChunkNode node, String boot) {
     ChunkServerConfig usual = ChunkServerConfig.of(node.id, "rack-" + node.id, boot, masters());
+    if (forgetNanos > 0) {
+      usual = usual.withForgetting(forgetNanos);
+    }
     return swarm.scrubs() ? usual.withScrubbing(SCRUB_BYTES_PER_SECOND, SCRUB_ROUND_NANOS) : usual;
   }
 
@@ -765,7 +793,12 @@ final class SimulatedWorld {
 
       @Override
       public ChunkApi chunkServer(ServerAddress address) {
-        return new FarChunkServer(wires, client, address, checks);
+        return new FarChunkServer(
+            wires,
+            client,
+            address,
+            checks,
+            () -> refusesReadOneIn > 0 && loop.random().nextInt(refusesReadOneIn) == 0);
       }
 
       @Override

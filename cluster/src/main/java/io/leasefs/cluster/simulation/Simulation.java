@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Random;
 import java.util.TreeMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -42,6 +43,11 @@ public final class Simulation {
 
   private static final long MOST = 0x6c65617365667333L;
 
+  private static final long FENCES = 0x6c65617365667334L;
+
+  /** In some seeds: clients take it over from one another, each with a larger token. */
+  private static final FilePath TAKEN_OVER = FilePath.parse("/taken-over");
+
   private final long seed;
   private final EventLoop loop;
   private final Swarm swarm;
@@ -50,6 +56,12 @@ public final class Simulation {
   private final RecordBook book;
   private final Map<String, SimulatedClient> clients = new LinkedHashMap<>();
   private final int mostFaults;
+
+  /** A source of chance of its own, for fences. */
+  private final Random fencing;
+
+  private final boolean fences;
+  private final boolean keepsReaders;
   private int writers;
   private boolean finishing;
   private long histories;
@@ -66,6 +78,12 @@ public final class Simulation {
     this.masters = SimulatedGroup.size(seed);
     this.world = new SimulatedWorld(loop, swarm, masters);
     this.book = new RecordBook(loop);
+    this.fencing = new Chance(seed ^ FENCES);
+    this.fences = fencing.nextInt(3) == 0;
+    this.keepsReaders = fencing.nextInt(3) == 0;
+    if (fencing.nextInt(4) == 0) {
+      world.setForgetting((100 + fencing.nextInt(3_000)) * MILLI);
+    }
     loop.note(swarm.toString());
   }
 
@@ -140,8 +158,13 @@ public final class Simulation {
     }
     pass(SECOND, () -> false);
     chaos.begin();
+    world.setRefusesReads(fencing.nextInt(3) == 0 ? 2 : 0);
+    if (fences) {
+      takeOver();
+    }
     pass(swarm.loadNanos(), () -> false);
     chaos.heal();
+    world.setRefusesReads(0);
     for (Host host : world.clientHosts()) {
       if (host.life() == null) {
         startClient(host);
@@ -217,7 +240,7 @@ public final class Simulation {
   private void startClient(Host host) {
     writers++;
     Life life = host.begin(this);
-    SimulatedClient client = new SimulatedClient(loop, world, life, swarm, book, writers);
+    SimulatedClient client = new SimulatedClient(loop, world, life, swarm, book, writers, keepsReaders);
     clients.put(host.name(), client);
     List<FilePath> files = new ArrayList<>();
     files.add(FilePath.parse("/shared"));
@@ -230,6 +253,24 @@ public final class Simulation {
       files.add(FilePath.parse("/own-" + host.name()));
     }
     client.work(files);
+  }
+
+  /** Somebody opens a file with a larger token than the one who writes to it; again and again. */
+  private void takeOver() {
+    if (finishing) {
+      return;
+    }
+    List<SimulatedClient> alive = new ArrayList<>();
+    for (Host host : world.clientHosts()) {
+      SimulatedClient client = clients.get(host.name());
+      if (host.life() != null && client != null) {
+        alive.add(client);
+      }
+    }
+    if (!alive.isEmpty()) {
+      alive.get(fencing.nextInt(alive.size())).takeOver(TAKEN_OVER);
+    }
+    loop.post((50 + fencing.nextInt(1_500)) * MILLI, "take over", this::takeOver);
   }
 
   private void killClient() {

@@ -130,7 +130,7 @@ public final class ClientFace implements MasterApi {
                     request.mode(),
                     places,
                     wallMillis.getAsLong()))
-        .thenCompose(result -> opened((Opened) result.valueOrThrow()));
+        .thenCompose(result -> opened((Opened) result.valueOrThrow(), 0));
   }
 
   @Override
@@ -149,7 +149,7 @@ public final class ClientFace implements MasterApi {
                               token,
                               done -> {
                                 if (done) {
-                                  forward(opened(opened), answer);
+                                  forward(opened(opened, token), answer);
                                 } else {
                                   answer.completeExceptionally(notYetFenced(path, token));
                                 }
@@ -176,7 +176,12 @@ public final class ClientFace implements MasterApi {
             });
   }
 
-  private CompletableFuture<OpenFile> opened(Opened opened) {
+  /**
+   * What an opening is told. It may be asked again long after its entry was applied: where a larger
+   * token is in force by then, it is told no chunk, for one that was born under that token takes
+   * frames without asking for it.
+   */
+  private CompletableFuture<OpenFile> opened(Opened opened, long token) {
     return loop.ask(
         desks ->
             desks
@@ -185,6 +190,17 @@ public final class ClientFace implements MasterApi {
                     view -> {
                       FileStatus status =
                           view.stat(opened.file()).orElseThrow(() -> gone(opened.file()));
+                      long fence = view.file(opened.file()).map(FileEntry::fenceFloor).orElse(0L);
+                      if (token < fence) {
+                        throw new LeaseFsException(
+                            ErrorCode.FENCED,
+                            "file "
+                                + opened.file()
+                                + ": token "
+                                + token
+                                + " is below "
+                                + fence);
+                      }
                       Optional<ChunkEntry> last = last(view, opened.file());
                       return new OpenFile(
                           status,

@@ -4,11 +4,13 @@ import static io.leasefs.master.control.World.MILLIS;
 import static io.leasefs.master.control.World.SECOND;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasefs.common.api.Heartbeat;
 import io.leasefs.common.api.MasterApi.CreateFile;
 import io.leasefs.common.api.MasterApi.OpenFile;
 import io.leasefs.common.model.ChunkHandle;
+import io.leasefs.common.model.ClientId;
 import io.leasefs.common.model.Durability;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.common.model.LeaseGrant;
@@ -423,6 +425,24 @@ class LeaseScenariosTest {
     var _ = world.get(world.client.openForWrite(world.request(), FilePath.parse("/f"), 34));
     assertThat(world.chunk(chunk).active().version()).isEqualTo(active);
     assertThat(world.log.lastApplied()).isGreaterThan(before);
+  }
+
+  @Test
+  @Tag("F21")
+  void anOpeningThatIsAskedAgainUnderALargerTokenIsToldNoChunk() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    var _ = world.create("/f", 3);
+    world.pass(SECOND);
+    FilePath file = FilePath.parse("/f");
+    RequestId first = world.request();
+    var _ = world.get(world.client.openForWrite(first, file, 7));
+    RequestId other = new RequestId(new ClientId(8, 9), 1, 1, world.state.newestForgetting());
+    var _ = world.get(world.client.openForWrite(other, file, 10));
+
+    // its first answer was lost; by now the file may go on in a chunk that was born under token 10
+    CompletableFuture<OpenFile> again = world.client.openForWrite(first, file, 7);
+
+    assertThatThrownBy(() -> world.get(again)).hasMessageContaining("token 7 is below 10");
   }
 
   private static LeaseGrant held(FakeServer server, ChunkHandle chunk) {
