@@ -38,11 +38,7 @@ final class FarChunkServer implements ChunkApi {
    * @param refusesRead asked at each read: it does not come through, so another server is asked
    */
   FarChunkServer(
-      Wires wires,
-      Life from,
-      ServerAddress address,
-      Watch watch,
-      BooleanSupplier refusesRead) {
+      Wires wires, Life from, ServerAddress address, Watch watch, BooleanSupplier refusesRead) {
     this.refusesRead = refusesRead;
     this.wires = wires;
     this.from = from;

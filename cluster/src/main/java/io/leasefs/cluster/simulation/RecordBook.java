@@ -155,7 +155,8 @@ final class RecordBook {
       bytes.put((byte) content.nextLong());
     }
     bytes.flip();
-    Entry record = new Entry(
+    Entry record =
+        new Entry(
             file,
             writer,
             number,

@@ -343,8 +343,7 @@ final class SimulatedClient {
 
   /** True where each of its files has taken a record that was submitted since. */
   boolean hasWrittenSince(long instant) {
-    return works.stream()
-        .allMatch(work -> work.fenced || work.submittedOfNewest >= instant);
+    return works.stream().allMatch(work -> work.fenced || work.submittedOfNewest >= instant);
   }
 
   /** True when all is written and closed. */

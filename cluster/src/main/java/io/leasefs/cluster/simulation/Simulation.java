@@ -240,7 +240,8 @@ public final class Simulation {
   private void startClient(Host host) {
     writers++;
     Life life = host.begin(this);
-    SimulatedClient client = new SimulatedClient(loop, world, life, swarm, book, writers, keepsReaders);
+    SimulatedClient client =
+        new SimulatedClient(loop, world, life, swarm, book, writers, keepsReaders);
     clients.put(host.name(), client);
     List<FilePath> files = new ArrayList<>();
     files.add(FilePath.parse("/shared"));

@@ -194,12 +194,7 @@ public final class ClientFace implements MasterApi {
                       if (token < fence) {
                         throw new LeaseFsException(
                             ErrorCode.FENCED,
-                            "file "
-                                + opened.file()
-                                + ": token "
-                                + token
-                                + " is below "
-                                + fence);
+                            "file " + opened.file() + ": token " + token + " is below " + fence);
                       }
                       Optional<ChunkEntry> last = last(view, opened.file());
                       return new OpenFile(
