@@ -207,12 +207,17 @@ final class Soft implements Reconfiguration.Servers {
 
   /** Sessions have ended: servers are told which, as everything but the living. */
   void sessionsDied() {
-    List<SessionId> alive =
-        read(view -> view.sessions()).stream().map(SessionEntry::session).toList();
-    if (alive.size() <= MOST_LIVING) {
-      deadWatermark = read(StateView::lastApplied);
-      living = alive;
-    }
+    // Both of one state: a session that begins between two looks would be below the watermark and
+    // not among the living, and so be told to be dead.
+    read(
+        view -> {
+          List<SessionId> alive = view.sessions().stream().map(SessionEntry::session).toList();
+          if (alive.size() <= MOST_LIVING) {
+            deadWatermark = view.lastApplied();
+            living = alive;
+          }
+          return alive;
+        });
   }
 
   /** When the next session runs out, unless it is heard. */
