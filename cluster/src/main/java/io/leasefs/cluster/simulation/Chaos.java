@@ -26,6 +26,10 @@ final class Chaos {
   private final Map<Fault, Integer> done = new TreeMap<>();
   private final List<String> struck = new ArrayList<>();
   private final int most;
+
+  /** So many grants are held back, as they come. */
+  private int grantsToHold;
+
   private boolean over;
 
   /**
@@ -55,6 +59,7 @@ final class Chaos {
     world.wires().setRates(swarm.loss(), swarm.doubling());
     world.wires().setLingers(swarm.lingers());
     world.setRestless(true);
+    world.checks().onGrant(this::granted);
     later(this::strike, swarm.everyNanos());
   }
 
@@ -152,8 +157,11 @@ final class Chaos {
       case POWER_CUT -> {
         // The first ones by name: how many may ever lose power is limited.
         ChunkNode node = world.chunkNodes().get(loop.random().nextInt(swarm.powerCuts()));
-        world.cutPower(node);
-        undo(() -> world.restart(node));
+        cutPower(node);
+        // The next one before the first has all of its copies in order again, more often than not.
+        if (swarm.cutsInTurn() && loop.random().nextBoolean()) {
+          loop.post(lasting(), "chaos", () -> another(node));
+        }
       }
       case POWER_OUT ->
           world
@@ -236,6 +244,8 @@ final class Chaos {
       case LOST_WRITE -> world.loseWrites(world.unlucky());
       case JOURNAL_ROT -> world.rotJournal(world.unlucky());
       case SPLIT -> split();
+      case GRANT_HELD -> grantsToHold++;
+      case FRAME_LATE -> world.wires().breakBehindFrame();
       case WALL_STEP -> {
         Host host = orMaster(this::anyHost);
         long millis = loop.random().nextLong(2 * DAY_MILLIS + 1) - DAY_MILLIS;
@@ -285,6 +295,42 @@ final class Chaos {
         world.rollBack(world.unlucky());
         undo(() -> world.restart(world.unlucky()));
       }
+    }
+  }
+
+  /**
+   * Most of them early in a term: then its leader has still to hear from each server what it holds,
+   * and what it hears may have been said before the grant came.
+   */
+  private void granted(ServerId leader, ServerId to, long termNanos) {
+    boolean early = termNanos < swarm.ttlNanos() / 5;
+    if (over || grantsToHold == 0 || (!early && loop.random().nextInt(8) > 0)) {
+      return;
+    }
+    grantsToHold--;
+    Host from = world.masterHost(leader);
+    Host server = world.chunkNode(to).host();
+    loop.note("GRANT HELD from " + from + " to " + server);
+    world.wires().clog(from, server);
+    undo(
+        () -> {
+          loop.note("GRANT LET GO from " + from + " to " + server);
+          world.wires().unclog(from, server, false);
+        });
+  }
+
+  private void cutPower(ChunkNode node) {
+    if (world.mayLosePower(node)) {
+      world.cutPower(node);
+      undo(() -> world.restart(node));
+    }
+  }
+
+  private void another(ChunkNode first) {
+    List<ChunkNode> others = new ArrayList<>(world.chunkNodes());
+    others.remove(first);
+    if (!over) {
+      cutPower(others.get(loop.random().nextInt(others.size())));
     }
   }
 

@@ -111,7 +111,9 @@ final class Checks implements Watch {
   private final Map<ChunkHandle, ServerId> newest = new TreeMap<>();
   private final Map<ServerId, Long> terms = new TreeMap<>();
   private @Nullable CommittedSince committedSince;
+  private @Nullable Granting granting;
   private long highestTerm;
+  private long highestTermSince;
   private long grants;
   private long failovers;
   private long handOverNanos = NONE;
@@ -308,6 +310,20 @@ final class Checks implements Watch {
     boolean holds(long instant, long term);
   }
 
+  /** Told of each grant as it leaves a master for the first time. */
+  interface Granting {
+    /**
+     * A grant leaves.
+     *
+     * @param termNanos how long this leader's term has been heard of
+     */
+    void leaves(ServerId leader, ServerId to, long termNanos);
+  }
+
+  void onGrant(Granting told) {
+    granting = told;
+  }
+
   /** There are several masters: each renewal needs an entry of its leader's term. */
   void renewalsNeed(CommittedSince entry) {
     committedSince = entry;
@@ -338,8 +354,9 @@ final class Checks implements Watch {
       response.grants().forEach(grant -> got(to, incarnation, grant));
       return;
     }
-    if (leads) {
+    if (leads && response.term() > highestTerm) {
       highestTerm = response.term();
+      highestTermSince = loop.now();
     }
     for (LeaseGrant grant : response.grants()) {
       got(to, incarnation, grant);
@@ -354,6 +371,9 @@ final class Checks implements Watch {
         ServerId last = newest.put(grant.handle(), primary);
         failovers += last == null || last.equals(primary) ? 0 : 1;
         loop.note("GRANT chunk " + grant.handle() + " version " + grant.version() + " " + members);
+        if (granting != null) {
+          granting.leaves(response.leader(), to, loop.now() - highestTermSince);
+        }
       } else if (!before.equals(members)) {
         loop.violated("I4", version + " was granted to " + before + " and to " + members);
       }

@@ -75,7 +75,7 @@ final class FarChunkServer implements ChunkApi {
     return new FrameStream() {
       @Override
       public void send(Frame frame) {
-        stream.send("frame", end -> end.send(received(frame)));
+        stream.send(Wires.FRAME, end -> end.send(received(frame)));
       }
 
       @Override

@@ -17,12 +17,14 @@ import io.leasefs.common.model.ClusterEvent;
 import io.leasefs.common.model.Durability;
 import io.leasefs.common.model.Endpoints;
 import io.leasefs.common.model.EventKind;
+import io.leasefs.common.model.Member;
 import io.leasefs.common.model.ServerAddress;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.master.Master;
 import io.leasefs.master.control.ControlSettings;
 import io.leasefs.master.log.OperationLog;
 import io.leasefs.master.replicated.ReplicatedState;
+import io.leasefs.master.state.ChunkEntry;
 import io.leasefs.master.state.ServerEntry;
 import io.leasefs.server.disk.simulated.SimulatedDisk;
 import io.leasefs.server.events.EventLog;
@@ -33,6 +35,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -144,6 +148,11 @@ final class SimulatedWorld {
   /** Files of which a bit was flipped, and where. */
   private final Map<String, ChunkNode> rotten = new TreeMap<>();
 
+  private record Copy(ChunkHandle chunk, Member member) {}
+
+  /** The newest version that a copy can have started before it last lost power. */
+  private final Map<Copy, Long> lostIn = new HashMap<>();
+
   private final Map<String, Host> clientHosts = new TreeMap<>();
   private final Map<String, MasterNode> masterNodes = new TreeMap<>();
 
@@ -230,6 +239,9 @@ final class SimulatedWorld {
           case 1 -> -most;
           default -> random.nextLong(2 * most + 1) - most;
         };
+    if (swarm.clocksOpposed()) {
+      drift = role == Host.Role.MASTER ? most : -most;
+    }
     Host host = new Host(name, role, loop, random.nextInt(1_000_000) * 1_000_000L, drift);
     wires.add(host);
     return host;
@@ -259,6 +271,10 @@ final class SimulatedWorld {
 
   List<Host> masterHosts() {
     return masterNodes.values().stream().map(node -> node.host).toList();
+  }
+
+  Host masterHost(ServerId id) {
+    return requireNonNull(masterNodes.get(id.name())).host;
   }
 
   /** The first master's. */
@@ -712,8 +728,53 @@ final class SimulatedWorld {
     end(host, true);
   }
 
+  /**
+   * Whether what the policy of the files promises holds even if this machine loses power now. What
+   * is not synced is safe while the kernel of one member has not restarted (protocol, I6): each has
+   * in its kernel all that was acknowledged, from its version start on. A member that has lost
+   * power has that again with the start of a version that was begun afterwards; it may have started
+   * one before, which becomes active only now.
+   */
+  boolean mayLosePower(ChunkNode node) {
+    return !swarm.cutsInTurn()
+        || copiesOf(node).keySet().stream()
+            .filter(chunk -> chunk.active().memberAt(node.id).isPresent())
+            .allMatch(
+                chunk ->
+                    chunk.active().members().stream()
+                        .filter(member -> !member.server().equals(node.id))
+                        .anyMatch(member -> keeps(chunk, member)));
+  }
+
+  private boolean keeps(ChunkEntry chunk, Member member) {
+    // One bit of that server's content may rot, too.
+    boolean rots =
+        swarm.faults().contains(Swarm.Fault.BIT_FLIP) && member.server().equals(unlucky().id);
+    return !rots
+        && lostIn.getOrDefault(new Copy(chunk.handle(), member), 0L) < chunk.active().version();
+  }
+
+  /** The copies of a server that the log knows: members of their chunks, or to become such. */
+  private Map<ChunkEntry, Member> copiesOf(ChunkNode node) {
+    Map<ChunkEntry, Member> copies = new LinkedHashMap<>();
+    for (ChunkEntry chunk :
+        state().read(view -> view.chunksAfter(new ChunkHandle(0), Integer.MAX_VALUE))) {
+      chunk.active().memberAt(node.id).ifPresent(member -> copies.put(chunk, member));
+      chunk.learners().stream()
+          .map(ChunkEntry.Learner::member)
+          .filter(member -> member.server().equals(node.id))
+          .forEach(member -> copies.put(chunk, member));
+    }
+    return copies;
+  }
+
   /** The machine of a chunkserver loses power: its disk keeps what was forced, and some more. */
   void cutPower(ChunkNode node) {
+    if (swarm.cutsInTurn()) {
+      copiesOf(node)
+          .forEach(
+              (chunk, member) -> lostIn.put(new Copy(chunk.handle(), member), chunk.lastVersion()));
+    }
     node.boot++;
     end(node.host, false);
     node.disk.cutPower();

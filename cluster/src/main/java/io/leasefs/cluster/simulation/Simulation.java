@@ -42,6 +42,7 @@ public final class Simulation {
   private static final long MORE = 0x6c65617365667332L;
 
   private static final long MOST = 0x6c65617365667333L;
+  private static final long LAST = 0x6c65617365667334L;
 
   private static final long FENCES = 0x6c65617365667334L;
 
@@ -74,7 +75,12 @@ public final class Simulation {
     this.mostFaults = mostFaults;
     this.loop = new EventLoop(seed, trace);
     loop.cutAfter(mostEvents);
-    this.swarm = Swarm.draw(loop.random(), new Chance(seed ^ MORE), new Chance(seed ^ MOST));
+    this.swarm =
+        Swarm.draw(
+            loop.random(),
+            new Chance(seed ^ MORE),
+            new Chance(seed ^ MOST),
+            new Chance(seed ^ LAST));
     this.masters = SimulatedGroup.size(seed);
     this.world = new SimulatedWorld(loop, swarm, masters);
     this.book = new RecordBook(loop);

@@ -30,11 +30,13 @@ import java.util.Set;
  * @param maxRecordBytes largest record
  * @param writesOn writers go on in a new chunk while a primary is silent
  * @param clocksInBound clocks drift no more than the terms allow; else only writes are safe
- * @param powerCuts most chunkservers that ever lose power
+ * @param powerCuts most chunkservers that ever lose power; where files are not synced and it is
+ *     more than one, they lose it in turn, and each chunk always keeps a member that has not
  * @param scrubs chunkservers look for damage all the time
  * @param files how many are written to by several clients; 0: one, and one by every other client
  * @param readsOneIn a client reads once in so many turns
  * @param lingers what is on a stream when its client's side breaks may still arrive
+ * @param clocksOpposed masters' clocks are as fast as the terms allow, and all others as slow
  */
 record Swarm(
     int chunkServers,
@@ -57,7 +59,8 @@ record Swarm(
     boolean scrubs,
     int files,
     int readsOneIn,
-    boolean lingers) {
+    boolean lingers,
+    boolean clocksOpposed) {
   private static final long MILLI = 1_000_000;
   private static final long SECOND = 1_000 * MILLI;
 
@@ -114,7 +117,11 @@ record Swarm(
     /** One bit of a chunk's journal rots. */
     JOURNAL_ROT,
     /** Servers fall into two groups that do not see each other; clients see them all. */
-    SPLIT
+    SPLIT,
+    /** A grant is long on its way, and with it all that its server is told after it. */
+    GRANT_HELD,
+    /** A client's stream breaks just behind a frame, which arrives late. */
+    FRAME_LATE
   }
 
   /** Those that every seed may draw; the others come in a share of the seeds. */
@@ -170,6 +177,7 @@ record Swarm(
         scrubs,
         0,
         15,
+        false,
         false);
   }
 
@@ -177,10 +185,13 @@ record Swarm(
    * Draws all.
    *
    * @param more for what was added later, apart: the rest of a seed keeps its meaning
-   * @param most for what was added last, likewise: half of the seeds are wide, with more of
+   * @param most for what was added after that, likewise: half of the seeds are wide, with more of
    *     everything and kinds of faults that the others do not have
+   * @param last likewise: whether several servers lose power where files are not synced (not in
+   *     seeds in which a disk loses what it has stored, which is a second fault), clocks that drift
+   *     apart, grants that are held back, frames that come late
    */
-  static Swarm draw(Random random, Random more, Random most) {
+  static Swarm draw(Random random, Random more, Random most, Random last) {
     Durability durability = random.nextBoolean() ? Durability.REPLICATED : Durability.SYNCED;
     Set<Fault> faults = EnumSet.noneOf(Fault.class);
     for (Fault fault : EVERYWHERE) {
@@ -209,8 +220,24 @@ record Swarm(
         }
       }
     }
+    boolean turns =
+        durability == Durability.REPLICATED
+            && faults.stream().noneMatch(LOSING::contains)
+            && last.nextInt(3) > 0;
+    boolean opposed = last.nextInt(6) == 0;
+    if (last.nextInt(4) == 0) {
+      faults.add(Fault.GRANT_HELD);
+    }
+    if (last.nextInt(4) == 0) {
+      faults.add(Fault.FRAME_LATE);
+    }
     int narrowServers = 3 + random.nextInt(3);
     int chunkServers = wide ? 3 + most.nextInt(5) : narrowServers;
+    // Two of three copies may be gone, header and all; with no fourth server the chunk then waits.
+    boolean inTurn = turns && chunkServers > 3;
+    if (inTurn) {
+      faults.add(Fault.POWER_CUT);
+    }
     long ttl = (random.nextBoolean() ? 1 : 1 + random.nextInt(3)) * SECOND;
     int narrowClients = 2 + random.nextInt(3);
     return new Swarm(
@@ -230,11 +257,12 @@ record Swarm(
         recordBytes(random.nextInt(4) == 0 ? 1 << 16 : 1 << 12, wide, most),
         random.nextBoolean(),
         random.nextInt(8) > 0,
-        durability == Durability.SYNCED ? chunkServers : 1,
+        durability == Durability.SYNCED || inTurn ? chunkServers : 1,
         faults.contains(Fault.BIT_FLIP) || faults.contains(Fault.LOST_WRITE),
         wide ? 2 + most.nextInt(3) : 0,
         wide && most.nextBoolean() ? 3 : 15,
-        wide && most.nextBoolean());
+        wide && most.nextBoolean(),
+        opposed);
   }
 
   /** Where records are large, chunks come to their ends. */
@@ -244,10 +272,15 @@ record Swarm(
 
   /**
    * True where some server may lose what it has acknowledged: then always the same one, for a chunk
-   * may have no more than two members, and one of them must keep it.
+   * may have no more than two members, and one of them must keep it. Or several, but in turn.
    */
   boolean losesAcknowledged() {
     return faults.stream().anyMatch(LOSING::contains)
         || (durability == Durability.REPLICATED && faults.contains(Fault.POWER_CUT));
+  }
+
+  /** Several servers lose power, and with it what they have acknowledged. */
+  boolean cutsInTurn() {
+    return durability == Durability.REPLICATED && powerCuts > 1;
   }
 }

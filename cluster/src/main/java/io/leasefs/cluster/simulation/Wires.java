@@ -24,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  * keeps an order.
  */
 final class Wires {
+  /** What a client's mutation is called on its stream. */
+  static final String FRAME = "frame";
+
   private static final long MICRO = 1_000;
   private static final long MILLI = 1_000_000;
 
@@ -49,6 +52,9 @@ final class Wires {
 
   /** What is on a stream when its client's side breaks may still arrive. */
   private boolean lingers;
+
+  /** So many streams break behind the next frame that is sent on them. */
+  private int framesToBreakBehind;
 
   private long messages;
 
@@ -151,9 +157,15 @@ final class Wires {
   void mendAll() {
     cuts.clear();
     slow.clear();
+    framesToBreakBehind = 0;
     for (Pair way : List.copyOf(clogged.keySet())) {
       unclog(way.from(), way.to(), false);
     }
+  }
+
+  /** The next stream on which a client sends a frame breaks at its side; the frame comes late. */
+  void breakBehindFrame() {
+    framesToBreakBehind++;
   }
 
   /** All streams between two hosts end, with what is under way on them. */
@@ -174,7 +186,7 @@ final class Wires {
         boolean told = answered && passes(life.host(), other);
         long after = told ? delay(life.host(), other) : missedNanos();
         lines.remove(line);
-        line.over(after, told ? "reset by peer" : "no sign of life");
+        line.over(after, false, told ? "reset by peer" : "no sign of life");
       }
     }
   }
@@ -400,10 +412,16 @@ final class Wires {
     /** It breaks in the middle: both sides notice by themselves. */
     void cut(String why) {
       lines.remove(this);
-      over(loop.random().nextInt(2_000) * MICRO, why);
+      over(loop.random().nextInt(2_000) * MICRO, false, why);
     }
 
-    private void over(long afterNanos, String why) {
+    /** It breaks at the client's side, and what is on its way to the server comes late. */
+    private void breakLate() {
+      lines.remove(this);
+      over(loop.random().nextInt(2_000) * MICRO, true, "no sign of life");
+    }
+
+    private void over(long afterNanos, boolean late, String why) {
       if (ended) {
         return;
       }
@@ -412,9 +430,9 @@ final class Wires {
       Life serving = server;
       Runnable told = serverBroken;
       if (serving != null && told != null) {
-        lingering = lingers && loop.random().nextBoolean();
+        lingering = late || (lingers && loop.random().nextBoolean());
         long later = lingering ? loop.random().nextInt(4_000) * MILLI : 0;
-        down.holdBack(later);
+        down.holdBack(later, late);
         var _ =
             loop.post(
                 serving,
@@ -457,12 +475,16 @@ final class Wires {
       if (queue.size() == 1) {
         pump(last - loop.now());
       }
+      if (framesToBreakBehind > 0 && what.equals(FRAME) && line.serverBroken != null) {
+        framesToBreakBehind--;
+        line.breakLate();
+      }
       loop.pass(from, Point.AFTER_SEND, what, "");
     }
 
     /** What is under way comes late. */
-    void holdBack(long mostNanos) {
-      if (mostNanos > 0 && loop.random().nextBoolean()) {
+    void holdBack(long mostNanos, boolean surely) {
+      if (mostNanos > 0 && (surely || loop.random().nextBoolean())) {
         heldUntil = loop.now() + (long) (loop.random().nextDouble() * mostNanos);
       }
     }
@@ -510,6 +532,7 @@ final class Wires {
         lines.remove(line);
         line.over(
             line.far.isPowered() ? delay(line.far, line.client.host()) : missedNanos(),
+            false,
             line.far.isPowered() ? "reset: connection refused" : "no route");
         return null;
       }
