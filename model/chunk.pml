@@ -1,6 +1,6 @@
 /*
  * One chunk of LeaseFS: mutations through a primary, and changes of its configuration by begin,
- * seal, recover, activate. Untimed: leases, heartbeats and clocks are left out altogether, and a
+ * seal, recover, activate, and its early seal. Untimed: leases, heartbeats and clocks are left out altogether, and a
  * new primary may be activated at any moment, also while the old one still works. What holds here
  * holds whatever any clock does.
  *
@@ -16,9 +16,16 @@
  * not named; mutation 2 comes after mutation 1, since both are alike; what can never matter again
  * is forgotten (tidy).
  *
+ * The answer to a seal carries (accepted version, last serial). A version is recovered from the
+ * highest of the answers that are in, one being enough, and its recovered length is the serial in
+ * that answer. Step 4 of the protocol says that what the seed *has* becomes history, and so does
+ * SeedRole: in the protocol that is the same, for a promise is durable before it is answered and
+ * nothing stamped lower is appended after it. Here it is asserted.
+ *
  * Checked: an acknowledged mutation is, at the serial it was acknowledged with, in the start of
- * every version activated before or after (I6); members never differ where something was
- * acknowledged (I5); a mutation has one serial for ever (I9).
+ * every version activated or sealed before or after (I6); members never differ where something was
+ * acknowledged (I5); a mutation has one serial for ever, and one that a sealed chunk has answered
+ * as not applied is never acknowledged (I9); a seed starts with what it answered.
  *
  * Broken variants, each of which must fail: -DPROMISE_VOLATILE a crash forgets which versions a
  * replica has promised and started; -DNO_READ a version starts without its members taking over the
@@ -26,8 +33,26 @@
  * them, and acknowledgements do not look at the promise as they leave; -DNO_FENCE a replica takes
  * and acknowledges what is stamped below the version that it has started; -DQUORUM an
  * acknowledgement takes two members of three; -DANY_SEED a recovery may start from a replica that
- * is no member; -DTWO_PENDING a change that a later Begin has replaced may still be activated.
- * One more must not: -DPROMISE_ALONE_VOLATILE a crash forgets promises, not started versions.
+ * is no member; -DTWO_PENDING a change that a later Begin has replaced may still be activated;
+ * -DSEAL_UNPROMISED an early seal at the length that one member tells, without promise and version
+ * start; -DPROMISE_ALONE_VOLATILE a crash forgets promises, not started versions: the old primary
+ * goes on with a member that has answered, and the version starts at the answered length.
+ * Where the seed starts with what it has then (-DSTART_AT_HELD), whatever it answered, the last one
+ * must not fail: the durable version start fences as well. That says nothing about I7, which
+ * a forgotten promise breaks by itself, nor about a power cut.
+ *
+ * Left out. Of the configuration: incarnations, and that a named seed which has registered since is
+ * none (so a restarted seed goes on here, which is more than the protocol allows); a seed named by
+ * Begin; learners, the lone seed, members outside the first three, minReplicas other than 2;
+ * uncertain and damaged copies, the operator's giving up, power cuts (a crash keeps the journal);
+ * committed serials, and that nobody cuts below his own; the recovery of a history record by record
+ * (a target takes it in one step); leases, gates and sessions; snapshots, deletion, repair. Of
+ * sealing: SEAL as a record that a primary appends and commits (a full chunk, a close); that SEAL
+ * is part of the version start (here it is decided only as the seal is logged, which allows more);
+ * that it waits for the gate above a WRITE or TRUNCATE; reopening; a sealed chunk's copies; readers.
+ * Of mutations: kinds, offsets and lengths (a mutation is one serial), `after`, ABORT, DEAD, FORGET,
+ * the table's floor and its place in the recovered state (PRESENT asks the whole history), windows of
+ * more than one frame, held-back frames, fences and tokens, the policy `synced`.
  */
 
 #define N 3              /* replicas */
@@ -43,11 +68,15 @@
 #ifndef CRASHES
 #define CRASHES 1
 #endif
+#define NEVER 7          /* a serial that there is not: told that it is not applied */
 #define GONE 4           /* stands for a replica that does not matter any more */
 
 #define AT(v, s) ((v) * S + (s))
 #define BIT(r) (1 << (r))
 #define HAS(set, r) (((set) >> (r)) & 1)
+/* (accepted version, last serial) in one number, in the order in which seeds are compared */
+#define ANSWER(r) (accepted[r] * 4 + held[r])
+#define LENGTH_IN(ans) ((ans) & 3)
 #define SIZE(set) (((set) & 1) + (((set) >> 1) & 1) + (((set) >> 2) & 1))
 
 /* Rules that the broken variants break. */
@@ -76,8 +105,12 @@
 #ifdef ANY_SEED
 #define MAY_SEED(r, v) true
 #define SEED_READY(r, v) (promised[r] <= v)
+#define START_AT_HELD /* it has answered nothing */
 #else
-#define MAY_SEED(r, v) (HAS(answered[v], r) && HAS(cfg[current], r))
+/* of the answers that are in, none is better; one is enough */
+#define NOT_BELOW(v, r, other) (answer[(v) * N + r] >= answer[(v) * N + other])
+#define MAY_SEED(r, v) (answer[(v) * N + r] != 0 && NOT_BELOW(v, r, 0) && NOT_BELOW(v, r, 1) \
+    && NOT_BELOW(v, r, 2))
 #define SEED_READY(r, v) (promised[r] == v)
 #endif
 
@@ -86,6 +119,7 @@
 #else
 #define PENDING(v) (v == last)
 #endif
+#define WANTS_ANSWERS(v) (PENDING(v) && seed[v] == 0 && base[v] == current)
 
 #define LEADER(v, r) (leads[v] && primary[v] == r + 1 && accepted[r] == v)
 #if defined(NO_FENCE) || defined(PROMISE_VOLATILE)
@@ -112,6 +146,7 @@ byte queued[N];
 /* the master's log */
 byte last = 1;           /* version allocated last */
 byte current = 1;
+bool sealed;
 byte base[V + 1];        /* version that was current at Begin */
 byte cfg[V + 1];         /* members, or targets until activated */
 byte seed[V + 1];        /* replica + 1 */
@@ -120,8 +155,8 @@ byte primary[V + 1];     /* replica + 1; 0 until activated */
 /* facts on the network */
 byte forwarded[(V + 1) * S];
 byte acks[(V + 1) * S];  /* set of replicas */
-byte answered[V + 1];    /* set of replicas that have told what they have */
-byte startLen[V + 1];
+byte answer[(V + 1) * N]; /* of replica r to the seal of v, at v * N + r: ANSWER, or 0 */
+byte startLen[V + 1];    /* recovered length: logged with the seed, from its answer */
 byte start[(V + 1) * S];
 byte started[V + 1];     /* set of replicas at which the version start is durable */
 
@@ -129,7 +164,7 @@ byte started[V + 1];     /* set of replicas at which the version start is durabl
 bool leads[V + 1];
 
 /* what clients know */
-byte ackedSerial[M + 1]; /* serial + 1 */
+byte ackedSerial[M + 1]; /* serial + 1; NEVER once the chunk is sealed without it */
 
 byte crashes;
 bool sent;               /* mutation 1 has been sent */
@@ -192,7 +227,7 @@ inline tidy() {
         :: primary[c] != GONE && accepted[primary[c] - 1] != c -> primary[c] = GONE; leads[c] = false
         :: else
         fi;
-        seed[c] = GONE; started[c] = 0; answered[c] = 0;
+        seed[c] = GONE; started[c] = 0;
         d = 1; e = 0; /* e: an older primary may still answer, or a later change begins here */
         do
         :: d < c -> e = e | leads[d]; d++
@@ -229,11 +264,11 @@ inline tidy() {
         :: e == 0 && NOBODY_AT(c) -> cfg[c] = 0
         :: else
         fi
-     :: else ->
-        if
-        :: seed[c] != 0 -> answered[c] = 0
-        :: else
-        fi
+     :: else
+     fi;
+     if
+     :: !WANTS_ANSWERS(c) -> answer[c * N] = 0; answer[c * N + 1] = 0; answer[c * N + 2] = 0
+     :: else
      fi;
      c++
   :: else -> break
@@ -267,17 +302,35 @@ inline tidy() {
 #define SEAL(v, r) \
   :: d_step { v <= last && promised[r] < v && HAS(cfg[base[v]], r) && DRAINED(r) -> \
        promised[r] = v; \
-       answered[v] = (seed[v] == 0 -> answered[v] | BIT(r) : answered[v]) }
+       answer[(v) * N + r] = (WANTS_ANSWERS(v) -> ANSWER(r) : 0) }
 
-/* recover: one seed a version, a member of the active configuration that has promised */
+/*
+ * recover: one seed a version, a member of the active configuration that has promised, with the
+ * highest (accepted version, last serial) of those heard; what it answered is the recovered length
+ */
 #define RECOVER(v, r) \
   :: d_step { PENDING(v) && seed[v] == 0 && base[v] == current && MAY_SEED(r, v) -> \
-       seed[v] = r + 1; cfg[v] = 7; answered[v] = 0 }
+       seed[v] = r + 1; cfg[v] = 7; startLen[v] = LENGTH_IN(answer[(v) * N + r]); \
+       answer[(v) * N] = 0; answer[(v) * N + 1] = 0; answer[(v) * N + 2] = 0 }
 
-/* the seed starts the version with what it has */
+/* the seed starts the version: with what it answered, which must be what it has */
+#ifdef START_AT_HELD
+#define RECOVERED(v, r) startLen[v] = held[r]
+#elif defined(PROMISE_VOLATILE) || defined(PROMISE_ALONE_VOLATILE) || defined(NO_BARRIER) \
+    || defined(NO_FENCE)
+#define RECOVERED(v, r) \
+       a = startLen[v]; \
+       do \
+       :: a < S -> content[r * S + a] = 0; a++ \
+       :: else -> break \
+       od; \
+       held[r] = startLen[v] /* broken: let it be seen what that costs */
+#else
+#define RECOVERED(v, r) assert(held[r] == startLen[v]) /* the recovered length is definite */
+#endif
 #define START(v, r) \
   :: d_step { seed[v] == r + 1 && accepted[r] < v && SEED_READY(r, v) && DRAINED(r) -> \
-       startLen[v] = held[r]; a = 0; \
+       RECOVERED(v, r); a = 0; \
        do \
        :: a < held[r] -> start[AT(v, a)] = content[r * S + a]; a++ \
        :: else -> break \
@@ -326,6 +379,50 @@ inline tidy() {
        od; \
        tidy(); skip }
 
+/*
+ * early seal: the history that a version starts with is logged as the chunk's end, with no
+ * primary and without waiting for the old one. The chunk's table now answers for every mutation:
+ * applied there, or not applied, and then the client goes on with it in another chunk.
+ */
+#define SEALED(v) \
+       primary[v] = GONE; current = v; sealed = true; \
+       b = 0; \
+       do \
+       :: b < startLen[v] -> c = start[AT(v, b)]; \
+          assert(ackedSerial[c] == 0 || ackedSerial[c] == b + 1); /* I9 */ \
+          ackedSerial[c] = b + 1; b++ \
+       :: else -> break \
+       od; \
+       b = 1; \
+       do \
+       :: b <= M -> \
+          if \
+          :: ackedSerial[b] != 0 -> \
+             assert(startLen[v] >= ackedSerial[b]); /* I6: nothing acknowledged is beyond it */ \
+             assert(start[AT(v, ackedSerial[b] - 1)] == b) \
+          :: else -> ackedSerial[b] = NEVER \
+          fi; \
+          b++ \
+       :: else -> break \
+       od; \
+       tidy(); skip
+#ifdef SEAL_UNPROMISED
+#define EARLY_SEAL(v, r) \
+  :: d_step { !sealed && PENDING(v) && primary[v] == 0 && base[v] == current \
+       && HAS(cfg[current], r) -> \
+       startLen[v] = held[r]; a = 0; \
+       do \
+       :: a < held[r] -> start[AT(v, a)] = content[r * S + a]; a++ \
+       :: else -> break \
+       od; \
+       SEALED(v) }
+#else
+#define EARLY_SEAL(v, r) \
+  :: d_step { seed[v] == r + 1 && PENDING(v) && primary[v] == 0 && base[v] == current \
+       && HAS(started[v], r) && SIZE(started[v]) >= 2 -> \
+       cfg[v] = started[v]; SEALED(v) }
+#endif
+
 #ifdef PROMISE_VOLATILE
 #define FORGET(r) promised[r] = 1; accepted[r] = 1
 #elif defined(PROMISE_ALONE_VOLATILE)
@@ -349,7 +446,8 @@ inline tidy() {
 #define SEND_ALL(v) SEND(v, 0, 1) SEND(v, 1, 1) SEND(v, 2, 1)
 #endif
 #define CHANGE(v) FOR_EACH_REPLICA(SEAL, v) FOR_EACH_REPLICA(RECOVER, v) FOR_EACH_REPLICA(START, v) \
-  FOR_EACH_REPLICA(FOLLOW, v) FOR_EACH_REPLICA(ACTIVATE, v)
+  FOR_EACH_REPLICA(FOLLOW, v) FOR_EACH_REPLICA(ACTIVATE, v) \
+  FOR_EACH_REPLICA(EARLY_SEAL, v)
 
 init {
   d_step {
@@ -359,7 +457,7 @@ init {
   }
 end:
   do
-  :: d_step { last < V -> last++; base[last] = current } /* begin */
+  :: d_step { last < V && !sealed -> last++; base[last] = current; tidy(); skip } /* begin */
   SEND_ALL(1) FOR_EACH_REPLICA(TAKE, 1)
   SEND_ALL(2) FOR_EACH_REPLICA(TAKE, 2)
   CHANGE(2)
