@@ -19,12 +19,14 @@ import org.junit.jupiter.api.Test;
 
 /**
  * The page of scenarios (src/test/scenarios.md) against the tests of all modules: each of the 64 is
- * asserted by a test that has its tag, or says what it waits for.
+ * asserted by a test that has its tag, or says what it waits for; and the tests that the page names
+ * are those that have the tag.
  */
 class ScenariosTest {
   private static final String PAGE = "cluster/src/test/scenarios.md";
   private static final Pattern SCENARIO = Pattern.compile("(?m)^\\*\\*(F\\d\\d)\\*\\*");
   private static final Pattern TAG = Pattern.compile("@Tag\\(\"(F\\d\\d)\"\\)");
+  private static final Pattern NAMED = Pattern.compile("`(\\w+Test\\.\\w+)`");
   private static final Pattern METHOD = Pattern.compile("void (\\w+)\\(");
   private static final Pattern RUNS =
       Pattern.compile("@(?:Test|ParameterizedTest|RepeatedTest)\\b(?:(?!\\bvoid\\b)[\\s\\S])*$");
@@ -33,6 +35,11 @@ class ScenariosTest {
   private record Scenario(String name, String text) {
     boolean waits() {
       return text.contains("*Waits*:");
+    }
+
+    /** The tests that the page names for it. */
+    List<String> named() {
+      return NAMED.matcher(text).results().map(found -> found.group(1)).toList();
     }
   }
 
@@ -119,5 +126,15 @@ class ScenariosTest {
     assertThat(tests.keySet())
         .as("tags without a scenario")
         .isSubsetOf(scenarios.stream().map(Scenario::name).toList());
+  }
+
+  @Test
+  void thePageNamesTheTestsThatHaveTheTagAndNoOthers() throws IOException {
+    Map<String, Set<String>> tests = tests();
+    for (Scenario scenario : scenarios()) {
+      assertThat(scenario.named())
+          .as("tests that the page names for %s", scenario.name())
+          .containsExactlyInAnyOrderElementsOf(tests.getOrDefault(scenario.name(), Set.of()));
+    }
   }
 }

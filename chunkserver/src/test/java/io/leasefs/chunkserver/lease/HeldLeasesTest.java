@@ -213,6 +213,22 @@ class HeldLeasesTest {
     assertThat(leases.sending(4, 50 * SECOND).digest()).isEqualTo(LeaseDigest.of(CHUNK, 1, 101));
   }
 
+  /**
+   * Nothing runs after the grant, neither a timer nor an answer (TiKV 964, etcd 13527: the thread
+   * that should have noticed the end was blocked). Whoever asks is told by the clock.
+   */
+  @Test
+  @Tag("F41")
+  void leaseEndsByTheClockThoughNothingElseRuns() {
+    leases.sending(1, 50 * SECOND);
+    LeaseValidity validity = answer(1, grant(CHUNK, 4)).granted().get(0).validity();
+    long end = leases.endNanos();
+    assertThat(end).isBetween(50 * SECOND, 50 * SECOND + TERMS.ttlNanos() - 1);
+    assertThat(validity.validAt(end - 1)).isTrue();
+    assertThat(validity.validAt(end)).isFalse();
+    assertThat(validity.validAt(end + SECOND)).isFalse();
+  }
+
   @Test
   @Tag("F35")
   void unknownSessionDropsEveryLeaseAtOnce() {

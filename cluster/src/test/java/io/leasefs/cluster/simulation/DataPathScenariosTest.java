@@ -18,6 +18,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Failures of other systems on the way of the data, played in a whole cluster, step by step. */
@@ -212,60 +213,83 @@ class DataPathScenariosTest {
     }
   }
 
-  /**
-   * The master, and with it every chunkserver, crashes in the middle of a reconfiguration, at
-   * twelve different points between its beginning and the next primary's first acknowledgement
-   * (LizardFS 659: the master's version was ahead of every replica's, and the chunk was lost). The
-   * chunk comes back each time, with everything in it.
-   */
-  @Test
-  @Tag("F53")
-  void chunkRecoversWhereverMasterAndReplicasCrashInAReconfiguration() {
-    long[] window = crashInReconfiguration(-1);
-    long begin = window[0];
-    long end = window[1];
-    assertThat(end - begin).isGreaterThan(24);
-    for (int point = 0; point < 12; point++) {
-      crashInReconfiguration(begin + (end - begin) * point / 12);
+  /** A step of a change of primary, by what is told when it has been taken. */
+  private enum Step {
+    DEATH_IS_PROVEN(" says SERVER_REGISTERED ", 1),
+    BEGUN(" says CHANGE_BEGUN ", 1),
+    FIRST_PROMISED(" says REPLICA_PROMISED ", 1),
+    FIRST_SEALED(" answers the seal ", 1),
+    SECOND_PROMISED(" says REPLICA_PROMISED ", 2),
+    SECOND_SEALED(" answers the seal ", 2),
+    THIRD_PROMISED(" says REPLICA_PROMISED ", 3),
+    THIRD_SEALED(" answers the seal ", 3),
+    SEED_IS_NAMED(" says CHANGE_RECOVERING ", 1),
+    SEED_STARTED(" says REPLICA_STARTED_VERSION ", 1),
+    FIRST_TARGET_STARTED(" says REPLICA_STARTED_VERSION ", 2),
+    SECOND_TARGET_STARTED(" says REPLICA_STARTED_VERSION ", 3),
+    ACTIVATED(" says CHANGE_ACTIVATED ", 1),
+    GRANT_IS_SENT("GRANT chunk ", 1),
+    GRANT_IS_TAKEN(" says HOLDER_GRANTED ", 1),
+    FIRST_ACKNOWLEDGEMENT(" says HOLDER_FIRST_ACKNOWLEDGEMENT ", 1);
+
+    private final String line;
+    private final int times;
+
+    Step(String line, int times) {
+      this.line = line;
+      this.times = times;
+    }
+
+    /** Whether it has been taken, in what was told since. */
+    boolean isIn(List<String> told) {
+      return told.stream().filter(one -> one.contains(line)).count() >= times;
     }
   }
 
   /**
-   * The primary is killed; where {@code crashAt} is not negative all others crash after so many
-   * events of the run. Same seed, so all runs are the same up to there.
-   *
-   * @return the events at which the change had begun and the next primary had acknowledged
+   * The master, or every chunkserver, or all of them crash right after each step of a
+   * reconfiguration, from the proof of the old primary's death to the next one's first
+   * acknowledgement (LizardFS 659: the master's version was ahead of every replica's, and the chunk
+   * was lost). The chunk comes back each time, with everything in it.
    */
-  private static long[] crashInReconfiguration(long crashAt) {
+  @ParameterizedTest
+  @CsvSource({"true, false", "false, true", "true, true"})
+  @Tag("F53")
+  void chunkRecoversWhereverMasterAndReplicasCrashInAReconfiguration(
+      boolean master, boolean replicas) {
+    for (Step step : Step.values()) {
+      crashInReconfiguration(step, master, replicas);
+    }
+  }
+
+  private static void crashInReconfiguration(Step step, boolean master, boolean replicas) {
     try (Script script = new Script(53, 4, Durability.REPLICATED, false)) {
       Writer writer = script.writer(1);
       writer.appendAndWait(SECOND);
       ChunkEntry chunk = script.chunk();
       ChunkNode primary = script.primary(chunk);
+      int before = script.told.size();
       // Killed and back at once: a proof of death, and the change runs without a pause.
       script.world.kill(primary.host());
       script.restart(primary);
       Appended record = writer.append(300);
-      if (crashAt >= 0) {
-        script.until(10 * SECOND, "the point of the crash", () -> script.loop.steps() >= crashAt);
-        script.world.kill(script.world.masterHost());
-        script.world.chunkNodes().forEach(node -> script.world.kill(node.host()));
-        script.pass(100 * MILLI);
-        script.world.startAll();
-      }
-      long[] window = new long[2];
       script.until(
           10 * SECOND,
-          "the change has begun",
-          () -> script.chunk(chunk.handle()).lastVersion() > chunk.lastVersion());
-      window[0] = script.loop.steps();
-      script.until(10 * SECOND, "the record is taken", record::isAcknowledged);
-      window[1] = script.loop.steps();
-      assertThat(script.chunk(chunk.handle()).active().version()).isGreaterThan(1);
-      if (crashAt >= 0) {
-        script.atRest();
+          step + " of a change",
+          () -> step.isIn(script.told.subList(before, script.told.size())));
+      if (master) {
+        script.world.kill(script.world.masterHost());
       }
-      return window;
+      if (replicas) {
+        script.world.chunkNodes().forEach(node -> script.world.kill(node.host()));
+      }
+      script.pass(100 * MILLI);
+      script.world.startAll();
+      script.until(20 * SECOND, "the record is taken after " + step, record::isAcknowledged);
+      ChunkEntry after = script.chunk(chunk.handle());
+      assertThat(after.active().version()).isGreaterThan(chunk.active().version());
+      writer.appendAndWait(20 * SECOND);
+      script.atRest();
     }
   }
 }

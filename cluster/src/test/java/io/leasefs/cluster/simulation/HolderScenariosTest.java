@@ -296,4 +296,138 @@ class HolderScenariosTest {
       script.atRest();
     }
   }
+
+  /**
+   * A client's session has ended at the master while it writes on through a primary that does not
+   * hear of it (ceph 14610, see above), for less time than its lease lasts, and for more. What the
+   * master does for the dead client, closing its file, is done only once the primary has fenced the
+   * session, or a next one: whatever was taken until then is in the sealed file, and nothing is
+   * taken afterwards.
+   */
+  @ParameterizedTest
+  @ValueSource(longs = {1_000, 4_000})
+  @Tag("F61")
+  void fileOfAnEvictedClientIsClosedOnlyOnceThePrimaryHasFencedIt(long unheardMillis) {
+    try (Script script = new Script(61, 3, Durability.REPLICATED, false)) {
+      Writer evicted = script.writer(1);
+      evicted.appendAndWait(SECOND);
+      ChunkEntry chunk = script.chunk();
+      Host primary = script.primary(chunk).host();
+      Host master = script.world.masterHost();
+      script.cut(evicted.life.host(), master);
+      evicted.appendEvery(20 * MILLI, () -> true);
+      script.until(
+          40 * SECOND,
+          "the master ends its session",
+          () -> script.world.state().read(view -> view.endedClients()).size() == 1);
+      script.world.wires().clog(master, primary);
+      long endedAt = script.loop.now();
+      boolean lasts = unheardMillis * MILLI < script.world.terms().ttlNanos();
+      script.pass(unheardMillis * MILLI);
+      long taken = takenSince(evicted, endedAt);
+      assertThat(taken).as("taken by a primary that has not heard of it").isGreaterThan(10);
+      if (lasts) {
+        assertThat(script.chunk(chunk.handle()).isSealed()).isFalse();
+      }
+      script.world.wires().unclog(master, primary, false);
+      script.until(
+          10 * SECOND, "its file is closed", () -> script.chunk(chunk.handle()).isSealed());
+      long closedAt = script.loop.now();
+      long acknowledged = script.book.mustReach(FILE);
+      long length = script.chunk(chunk.handle()).seal().orElseThrow().lengthBytes();
+      assertThat(length).isGreaterThanOrEqualTo(acknowledged);
+
+      script.pass(5 * SECOND);
+      assertThat(takenSince(evicted, closedAt)).isZero();
+      evicted.kill();
+      script.atRest();
+    }
+  }
+
+  private static long takenSince(Writer writer, long time) {
+    return writer.all.stream()
+        .filter(record -> record.isAcknowledged() && record.answeredAt > time)
+        .count();
+  }
+
+  /**
+   * A client has a file open and is idle: its close never comes, but its session lives (FLUME-3080:
+   * a failed close kept the right to write until the hard limit). Another writes at once beside it.
+   * When nobody writes, the lease is given back after a minute, and the next writer waits no longer
+   * than T_G.
+   */
+  @Test
+  @Tag("F60")
+  void idleClientThatNeverClosesKeepsNobodyWaiting() {
+    try (Script script = new Script(60, 3, Durability.REPLICATED, false)) {
+      long validity = script.world.terms().grantorValidityNanos();
+      Writer idle = script.writer(1);
+      idle.appendAndWait(SECOND);
+      Writer beside = script.writer(2);
+      beside.appendAndWait(validity);
+      beside.close();
+      ChunkEntry chunk = script.chunk();
+      long usedAt = script.loop.now();
+      script.until(
+          65 * SECOND,
+          "the lease is given back",
+          () -> script.chunk(chunk.handle()).lease().isEmpty());
+      assertThat(script.loop.now() - usedAt).isGreaterThan(59 * SECOND);
+      assertThat(script.told("LEASE_RELEASED")).isPositive();
+      script.pass(30 * SECOND);
+      assertThat(script.told("SESSION_ENDED")).isZero();
+      assertThat(script.world.state().read(view -> view.endedClients()).size()).isZero();
+
+      Writer next = script.writer(3);
+      Appended record = next.append(300);
+      script.until(validity, "it is taken", record::isAcknowledged);
+      assertThat(record.place().version()).isGreaterThan(chunk.active().version());
+      idle.appendAndWait(validity);
+      script.atRest();
+    }
+  }
+
+  /**
+   * A primary's heartbeats get through, their answers do not, until 50 ms after its own end; the
+   * next one is answered, and the master's end has not come (kubernetes 44887: a holder that had
+   * missed its deadline renewed and went on). In between it takes nothing; then it goes on under
+   * the same version and token, for nobody else can have had them.
+   */
+  @Test
+  @Tag("F26")
+  void primaryThatMissedItsEndTakesNothingAndGoesOnUnderTheSameVersionWhenRenewed() {
+    try (Script script = new Script(26, 3, Durability.REPLICATED, false)) {
+      Writer writer = script.writer(1);
+      writer.appendAndWait(SECOND);
+      ChunkEntry chunk = script.chunk();
+      ChunkNode primary = script.primary(chunk);
+      script.world.wires().cut(script.world.masterHost(), primary.host());
+      script.until(
+          script.world.terms().ttlNanos(),
+          "its own end",
+          () -> script.server(primary).validLeases().isEmpty());
+      long missedAt = script.loop.now();
+      Appended late = writer.append(300);
+      script.pass(50 * MILLI);
+      assertThat(script.server(primary).validLeases()).isEmpty();
+      script.world.wires().mendAll();
+      script.until(
+          SECOND,
+          "it is renewed",
+          () -> {
+            boolean valid = !script.server(primary).validLeases().isEmpty();
+            assertThat(!valid && late.isAnswered()).isFalse();
+            return valid;
+          });
+      assertThat(script.loop.now() - missedAt).isGreaterThan(50 * MILLI);
+
+      script.until(5 * SECOND, "the late record is taken", late::isAcknowledged);
+      assertThat(late.place().version()).isEqualTo(chunk.active().version());
+      assertThat(script.chunk(chunk.handle()).active()).isEqualTo(chunk.active());
+      assertThat(script.chunk(chunk.handle()).lease()).isEqualTo(chunk.lease());
+      assertThat(script.told("SESSION_ENDED")).isZero();
+      assertThat(script.told("LEASE_EXPIRED")).isZero();
+      script.atRest();
+    }
+  }
 }

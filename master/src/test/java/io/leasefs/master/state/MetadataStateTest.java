@@ -451,6 +451,37 @@ class MetadataStateTest {
     assertThat(chunk(chunk).lease()).isEmpty();
   }
 
+  /**
+   * The first holder's session has ended, and another server holds the next version, when the first
+   * one's release arrives at last, whatever it names (KAFKA-6082: a late clean-up deleted the live
+   * lock). It ends nothing; the second holder's own does.
+   */
+  @Test
+  @Tag("F12")
+  void aLateReleaseOfTheFirstHolderLeavesTheSecondOnesLease() {
+    ChunkHandle chunk = chunkAt(A, B, C);
+    SessionId expired = session(A);
+    done(new Operation.EndSessions(TERM, List.of(expired), 0));
+    begin(chunk, ChangeReason.PRIMARY_LOST, false);
+    done(recovery(chunk, B, C));
+    done(activation(chunk, B, C));
+    ChunkEntry.Lease held = chunk(chunk).lease().orElseThrow();
+    assertThat(held.session()).isEqualTo(session(B));
+    register(A, 2, 11);
+
+    done(
+        new Operation.EndLeases(
+            List.of(
+                new LeaseId(chunk, 1, expired),
+                new LeaseId(chunk, 2, expired),
+                new LeaseId(chunk, 2, session(A)))));
+
+    assertThat(chunk(chunk).lease()).contains(held);
+    assertThat(chunk(chunk).active().primary()).contains(B);
+    done(new Operation.EndLeases(List.of(new LeaseId(chunk, 2, session(B)))));
+    assertThat(chunk(chunk).lease()).isEmpty();
+  }
+
   // ---------------------------------------------------------------- seals and successors
 
   @Test
