@@ -27,8 +27,17 @@ import org.jspecify.annotations.Nullable;
  * <p>Any thread; never blocks.
  */
 public final class MasterRouter {
-  /** An attempt that is silent for this long is given up and asked elsewhere. */
+  /**
+   * An attempt that is silent for this long is given up and asked elsewhere. More than a master
+   * keeps an opening back until its chunk can be written, or no attempt would ever be answered.
+   */
   private static final long ATTEMPT_NANOS = 5_000_000_000L;
+
+  /**
+   * The same of a question that says how long the master may keep it, counted from then: a writer
+   * or reader stands still meanwhile, and asking again costs nothing.
+   */
+  private static final long LATE_NANOS = 1_500_000_000L;
 
   private static final String UNANSWERED = ": no answer from master ";
 
@@ -233,7 +242,8 @@ public final class MasterRouter {
         return;
       }
       CompletableFuture<T> bounded = new CompletableFuture<>();
-      long patience = Math.max(1, Math.min(left, waitNanos + ATTEMPT_NANOS));
+      long patience =
+          Math.max(1, Math.min(left, waitNanos > 0 ? waitNanos + LATE_NANOS : ATTEMPT_NANOS));
       Scheduler.Cancellable timer =
           edges
               .scheduler()

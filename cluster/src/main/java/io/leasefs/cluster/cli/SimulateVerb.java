@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -36,7 +37,7 @@ import picocli.CommandLine.Option;
       "The same seed of the same program is the same run, event for event: its digest says so.",
       "Exit 0: every acknowledged record is there, once, in its place; no invariant was broken.",
       "Exit 10: not so; the seed, the invariant and the last events are printed, and for the first",
-      "failures the shortest run that shows the same, with the command that runs it again.",
+      "failures the smallest prefix of the run that still fails, with the command that repeats it.",
       "",
       "Examples:",
       "  leasefs simulate --seeds 1..100",
@@ -54,7 +55,7 @@ public final class SimulateVerb extends Verb {
   private static final Pattern RANGE = Pattern.compile("(\\d{1,18})\\.\\.(\\d{1,18})");
 
   @Option(names = "--seed", paramLabel = "N", description = "Run this seed. Default: 1.")
-  private long seed = 1;
+  private @Nullable Long seed;
 
   @Option(names = "--seeds", paramLabel = "A..B", description = "Run all of these.")
   private @Nullable String seeds;
@@ -84,8 +85,12 @@ public final class SimulateVerb extends Verb {
   protected int run() {
     // What servers log is part of their work here, not of ours.
     ((Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME)).setLevel(Level.OFF);
-    long first = seed;
-    long last = seed;
+    if (seed != null && seeds != null) {
+      throw new LeaseFsException(
+          ErrorCode.INVALID_ARGUMENT, "--seed and --seeds", "say which seeds with one of them");
+    }
+    long first = seed == null ? 1 : seed;
+    long last = first;
     if (seeds != null) {
       Matcher range = RANGE.matcher(seeds);
       if (!range.matches()) {
@@ -156,38 +161,53 @@ public final class SimulateVerb extends Verb {
     }
   }
 
-  /** A seed that fails is made as short as it can be. */
+  /** Of a seed that fails: the shortest prefix that still does, and an easier run where one is. */
   private void shorten(Outcome whole) {
-    Outcome shortest = Simulation.shortest(whole);
-    int struck = shortest.struck().size();
-    String replay =
-        String.format(
-            "leasefs simulate --seed %d --faults %d --events %d",
-            whole.seed(), struck, shortest.events());
+    Outcome prefix = Simulation.shortest(whole);
+    Optional<Outcome> simpler = Simulation.simpler(prefix);
     out()
         .event(
             Json.object(
                 "seed", whole.seed(),
                 "commit", VersionVerb.commit(),
-                "shortestPrefix", shortest.struck(),
-                "ofFaults", whole.struck().size(),
-                "events", shortest.events(),
-                "ofEvents", whole.events(),
-                "invariant", shortest.violation().map(Violation::invariant).orElse(null),
-                "message", shortest.violation().map(Violation::message).orElse(null),
-                "replay", replay),
+                "events", prefix.events(),
+                "struck", prefix.struck(),
+                "invariant", prefix.violation().map(Violation::invariant).orElse(null),
+                "message", prefix.violation().map(Violation::message).orElse(null),
+                "replay", replay(prefix, false),
+                "simplerReplay", simpler.map(run -> replay(run, true)).orElse(null)),
             String.format(
-                "seed %d, commit %s: the first %d of its %d faults are enough:%s%n"
-                    + "fails at event %d of %d: %s%nreplay: %s",
-                whole.seed(),
-                VersionVerb.commit(),
-                struck,
-                whole.struck().size(),
-                shortest.struck().stream().map(kind -> " " + kind).reduce("", String::concat),
-                shortest.events(),
-                whole.events(),
-                shortest.violation().map(Object::toString).orElse(""),
-                replay));
+                    "seed %d, commit %s: the smallest prefix that fails is its first %d events:"
+                        + " %s%n  faults so far:%s%n  replay: %s",
+                    whole.seed(),
+                    VersionVerb.commit(),
+                    prefix.events(),
+                    prefix.violation().map(Object::toString).orElse(""),
+                    struck(prefix),
+                    replay(prefix, false))
+                + simpler.map(SimulateVerb::told).orElse(""));
+  }
+
+  private static String told(Outcome simpler) {
+    return String.format(
+        "%n  another run of this seed breaks the same invariant with its first %d faults only:%s%n"
+            + "  %s%n  replay: %s",
+        simpler.struck().size(),
+        struck(simpler),
+        simpler.violation().map(Object::toString).orElse(""),
+        replay(simpler, true));
+  }
+
+  private static String struck(Outcome outcome) {
+    return outcome.struck().isEmpty() ? " none" : " " + String.join(" ", outcome.struck());
+  }
+
+  private static String replay(Outcome outcome, boolean fewerFaults) {
+    return "leasefs simulate --seed "
+        + outcome.seed()
+        + (fewerFaults ? " --faults " + outcome.struck().size() : "")
+        + " --events "
+        + outcome.events();
   }
 
   private void print(Outcome outcome) {
@@ -196,7 +216,7 @@ public final class SimulateVerb extends Verb {
             Locale.ROOT,
             "seed %d %s digest %016x events %d simulated %.1fs acknowledged %d faults %d grants %d",
             outcome.seed(),
-            outcome.passed() ? "PASS" : "FAIL",
+            !outcome.passed() ? "FAIL" : events == Long.MAX_VALUE ? "PASS" : "PASS so far:",
             outcome.digest(),
             outcome.events(),
             outcome.simulatedNanos() / 1e9,

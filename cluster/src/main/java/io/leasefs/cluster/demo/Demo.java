@@ -29,6 +29,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -127,23 +128,23 @@ public final class Demo {
     byte[] content = writeRealFile();
     AdminApi.LeaseStatus lease = createFiles();
     String chunk = lease.chunk().toString();
+    String appendsChunk = lastChunk(Evidence.APPENDS).handle().toString();
     Writers appends =
         new Writers(cluster.masters(), Evidence.APPENDS, APPEND_CLIENTS, true, false, REST_NANOS);
     Writers staying =
         new Writers(cluster.masters(), Evidence.STAYING, STAYING_CLIENTS, false, false, REST_NANOS);
-    try (Story story = new Story(client, chunk, beganNanos, lines)) {
+    try (Story story = new Story(client, Set.of(chunk, appendsChunk), beganNanos, lines)) {
       story.tell(
           "writing records to "
               + Evidence.APPENDS
-              + " and "
+              + " (chunk "
+              + appendsChunk
+              + ", may go on in a new one) and "
               + Evidence.STAYING
               + " (chunk "
               + chunk
-              + ", primary "
-              + lease.holder()
-              + ", version "
-              + lease.version()
-              + ")");
+              + ", must wait for it); primary of both is "
+              + lease.holder());
       awaitAcknowledgements(appends, staying, System.nanoTime(), 2 * SECOND);
       story.tell(awaitPace(List.of(appends, staying)) + " acknowledged a second");
       String victim = victim(lease);
@@ -151,6 +152,16 @@ public final class Demo {
       hit(story, victim, terms);
       long limit = terms.grantorValidityNanos() + 2 * terms.heartbeatNanos();
       awaitAcknowledgements(appends, staying, hit + limit(terms), limit + 10 * SECOND);
+      ChunkLayout now = lastChunk(Evidence.APPENDS);
+      if (!now.handle().toString().equals(appendsChunk)) {
+        story.tell(
+            "appends went on in chunk "
+                + now.handle()
+                + now.primary().map(at -> " at " + at.member().server()).orElse("")
+                + "; chunk "
+                + appendsChunk
+                + " is sealed where it stood");
+      }
       heal(story, victim, hit, terms);
       List<Acknowledged> acknowledged = new ArrayList<>(appends.stop());
       acknowledged.addAll(staying.stop());
@@ -206,7 +217,7 @@ public final class Demo {
         terms.heartbeatNanos(),
         terms.grantorValidityNanos(),
         bounds.gapNanos(),
-        bounds.gapNanos(),
+        bounds.appendGapNanos(),
         bounds.newPrimary());
   }
 
@@ -309,9 +320,13 @@ public final class Demo {
         "no two chunks with the same primary after " + TRIES_FOR_ONE_PRIMARY + " tries");
   }
 
-  private AdminApi.LeaseStatus leaseOf(String path) {
+  private ChunkLayout lastChunk(String path) {
     List<ChunkLayout> chunks = client.layout(path).chunks();
-    ChunkHandle handle = chunks.get(chunks.size() - 1).handle();
+    return chunks.get(chunks.size() - 1);
+  }
+
+  private AdminApi.LeaseStatus leaseOf(String path) {
+    ChunkHandle handle = lastChunk(path).handle();
     return LeaseFs.join(client.admin().chunk(handle))
         .lease()
         .orElseThrow(

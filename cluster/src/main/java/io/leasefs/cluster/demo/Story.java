@@ -34,10 +34,10 @@ final class Story implements AutoCloseable {
   private volatile boolean ended;
 
   /** {@code lines} gets seconds since the beginning and the line. */
-  Story(LeaseFs client, String chunk, long beganNanos, BiConsumer<Double, String> lines) {
+  Story(LeaseFs client, Set<String> chunks, long beganNanos, BiConsumer<Double, String> lines) {
     this.beganNanos = beganNanos;
     this.lines = lines;
-    this.follower = new Thread(() -> follow(client, chunk), "story");
+    this.follower = new Thread(() -> follow(client, chunks), "story");
     follower.setDaemon(true);
     follower.start();
   }
@@ -46,7 +46,7 @@ final class Story implements AutoCloseable {
     lines.accept((System.nanoTime() - beganNanos) / 1e9, line);
   }
 
-  private void follow(LeaseFs client, String chunk) {
+  private void follow(LeaseFs client, Set<String> chunks) {
     long after = 0;
     boolean first = true;
     while (!ended) {
@@ -55,7 +55,7 @@ final class Story implements AutoCloseable {
             LeaseFs.join(client.admin().events(after, 1000, first ? 0 : 500_000_000L));
         for (ClusterEvent event : page) {
           after = Math.max(after, event.number());
-          if (!first && !ended && isTold(event, chunk)) {
+          if (!first && !ended && isTold(event, chunks)) {
             tell(line(event));
           }
         }
@@ -66,10 +66,10 @@ final class Story implements AutoCloseable {
     }
   }
 
-  private static boolean isTold(ClusterEvent event, String chunk) {
+  private static boolean isTold(ClusterEvent event, Set<String> chunks) {
     return TOLD.contains(event.kind())
         && (event.chunk().isEmpty()
-            || event.chunk().filter(c -> c.toString().equals(chunk)).isPresent());
+            || event.chunk().filter(c -> chunks.contains(c.toString())).isPresent());
   }
 
   private static String line(ClusterEvent event) {
@@ -81,8 +81,19 @@ final class Story implements AutoCloseable {
     if (event.version() != 0) {
       text.append(" version ").append(event.version());
     }
-    event.fields().forEach((key, value) -> text.append("  ").append(key).append('=').append(value));
+    event.fields().forEach((key, value) -> text.append("  ").append(field(key, value)));
     return text.toString();
+  }
+
+  /** Times are for people here. */
+  private static String field(String key, String value) {
+    boolean nanos = key.endsWith("Nanos") && value.matches("[0-9]{1,18}");
+    return nanos
+        ? key.substring(0, key.length() - "Nanos".length())
+            + '='
+            + Long.parseLong(value) / 1_000_000
+            + "ms"
+        : key + '=' + value;
   }
 
   @Override

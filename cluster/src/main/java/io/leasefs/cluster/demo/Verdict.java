@@ -2,6 +2,7 @@ package io.leasefs.cluster.demo;
 
 import io.leasefs.cluster.demo.Evidence.Acknowledged;
 import io.leasefs.cluster.demo.Evidence.Facts;
+import io.leasefs.common.model.ClusterEvent;
 import io.leasefs.common.model.EventKind;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -23,7 +24,8 @@ import java.util.TreeSet;
  * @param appendGapMillis the same for appends that may go on in a new chunk; -1: none measured
  * @param gapLimitMillis bound on the first
  * @param appendGapLimitMillis bound on the second
- * @param lateRefusals mutations that a primary refused because its lease was over
+ * @param lateRefusals mutations that the old primary refused after the hit because its lease was
+ *     over
  * @param differing chunks whose replicas are not the same
  * @param failures why it is not passed, a line each; empty: passed
  */
@@ -101,7 +103,7 @@ public record Verdict(
             && tenures.stream().noneMatch(t -> t.held() && t.grantedNanos() > facts.hitAtNanos()),
         "the chunk has no second primary in the records");
     judgeGap(failures, "the chunk", gap, bounds.gapNanos());
-    judgeGap(failures, "appends", appendGap, bounds.gapNanos());
+    judgeGap(failures, "appends", appendGap, bounds.appendGapNanos());
     return new Verdict(
         evidence.acknowledged().size(),
         records.lost(),
@@ -112,8 +114,8 @@ public record Verdict(
         gap < 0 ? -1 : gap / MILLION,
         appendGap < 0 ? -1 : appendGap / MILLION,
         bounds.gapNanos() / MILLION,
-        bounds.gapNanos() / MILLION,
-        evidence.events().stream().filter(e -> e.kind() == EventKind.HOLDER_REFUSED_LATE).count(),
+        bounds.appendGapNanos() / MILLION,
+        evidence.events().stream().filter(e -> isLateRefusal(e, facts)).count(),
         differing,
         failures);
   }
@@ -149,6 +151,12 @@ public record Verdict(
       previous = time;
     }
     return longest;
+  }
+
+  private static boolean isLateRefusal(ClusterEvent event, Facts facts) {
+    return event.kind() == EventKind.HOLDER_REFUSED_LATE
+        && event.recorder().name().equals(facts.victim())
+        && event.monotonicNanos() >= facts.hitAtNanos();
   }
 
   private static void judgeGap(List<String> failures, String what, long gap, long limit) {

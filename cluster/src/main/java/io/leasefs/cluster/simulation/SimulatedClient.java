@@ -24,7 +24,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
@@ -344,6 +346,30 @@ final class SimulatedClient {
   /** True where each of its files has taken a record that was submitted since. */
   boolean hasWrittenSince(long instant) {
     return works.stream().allMatch(work -> work.fenced || work.submittedOfNewest >= instant);
+  }
+
+  /** Of these it has got records through that it has sent since then. */
+  Set<FilePath> writtenSince(long instant) {
+    Set<FilePath> written = new TreeSet<>();
+    works.forEach(
+        work -> {
+          if (work.fenced || work.submittedOfNewest >= instant) {
+            written.add(work.path);
+          }
+        });
+    return written;
+  }
+
+  /** Those of its files that others write to as well. */
+  Set<FilePath> shared() {
+    Set<FilePath> shared = new TreeSet<>();
+    works.forEach(
+        work -> {
+          if (work.path.name().startsWith("shared")) {
+            shared.add(work.path);
+          }
+        });
+    return shared;
   }
 
   /** True when all is written and closed. */

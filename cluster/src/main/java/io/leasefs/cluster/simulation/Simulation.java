@@ -10,7 +10,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
@@ -130,19 +132,11 @@ public final class Simulation {
 
   /** The shortest prefix of a run of which this is still true. */
   static Outcome shortest(Outcome failed, Predicate<Outcome> still) {
-    int faults = failed.struck().size();
     Outcome shortest = failed;
-    for (int most = 0; most < faults; most++) {
-      Outcome shorter = run(failed.seed(), null, most, Long.MAX_VALUE);
-      if (still.test(shorter)) {
-        faults = most;
-        shortest = shorter;
-      }
-    }
     long passes = -1;
     while (shortest.events() - passes > 1) {
       long middle = passes + (shortest.events() - passes) / 2;
-      Outcome shorter = run(failed.seed(), null, faults, middle);
+      Outcome shorter = run(failed.seed(), null, Integer.MAX_VALUE, middle);
       if (still.test(shorter)) {
         shortest = shorter;
       } else {
@@ -150,6 +144,25 @@ public final class Simulation {
       }
     }
     return shortest;
+  }
+
+  /**
+   * Another run of the same seed, with fewer faults, that breaks the same invariant no later: an
+   * easier one to read, and not always the same failure. Empty where there is none.
+   */
+  public static Optional<Outcome> simpler(Outcome failed) {
+    String invariant = failed.violation().orElseThrow().invariant();
+    return simpler(failed, outcome -> outcome.breaks(invariant));
+  }
+
+  static Optional<Outcome> simpler(Outcome failed, Predicate<Outcome> still) {
+    for (int most = 0; most < failed.struck().size(); most++) {
+      Outcome simpler = run(failed.seed(), null, most, failed.events());
+      if (still.test(simpler)) {
+        return Optional.of(simpler);
+      }
+    }
+    return Optional.empty();
   }
 
   private Outcome run() {
@@ -177,12 +190,7 @@ public final class Simulation {
       }
     }
     long healed = loop.now();
-    // As soon as all files are written to again there is nothing more to wait for.
-    boolean writable =
-        pass(
-            world.terms().grantorValidityNanos() + 5 * SECOND,
-            seldom(() -> clients.values().stream().allMatch(c -> c.hasWrittenSince(healed))));
-    loop.note(writable ? "WRITABLE" : "NOT YET WRITABLE");
+    awaitWritable(healed);
     finishing = true;
     clients.values().forEach(SimulatedClient::finish);
     // What was begun before the end of the faults may have asked long ago, and ask again late.
@@ -190,14 +198,44 @@ public final class Simulation {
         pass(30 * SECOND, () -> clients.values().stream().allMatch(SimulatedClient::isDone));
     converged = loop.now() - healed;
     if (!done && !loop.isOver()) {
-      StringBuilder waits = new StringBuilder();
-      clients.forEach((name, client) -> waits.append(name).append(": ").append(client.waitsFor()));
-      loop.violated("I19", "clients still wait, " + converged / MILLI + " ms after: " + waits);
+      loop.violated("I19", "clients still wait, " + converged / MILLI + " ms after: " + waits());
     }
     if (!loop.isOver()) {
       rest();
     }
     return outcome(chaos);
+  }
+
+  /**
+   * I19: a file of several writers takes a record within T_G + 5 s, and each client gets one
+   * through before a session's time more has passed: the cluster may have forgotten it meanwhile,
+   * and it then begins anew. As soon as all have written there is nothing more to wait for.
+   */
+  private void awaitWritable(long healed) {
+    boolean all = pass(world.terms().grantorValidityNanos() + 5 * SECOND, everybody(healed));
+    if (!all && !loop.isOver()) {
+      Set<FilePath> silent = new TreeSet<>();
+      clients.values().forEach(client -> silent.addAll(client.shared()));
+      clients.values().forEach(client -> silent.removeAll(client.writtenSince(healed)));
+      if (!silent.isEmpty()) {
+        loop.violated("I19", silent + " cannot be written T_G + 5 s after the healing: " + waits());
+      }
+      all = pass(swarm.clientTtlNanos(), everybody(healed));
+      if (!all && !loop.isOver()) {
+        loop.violated("I19", "a client cannot write long after the healing: " + waits());
+      }
+    }
+    loop.note("WRITABLE");
+  }
+
+  private BooleanSupplier everybody(long healed) {
+    return seldom(() -> clients.values().stream().allMatch(c -> c.hasWrittenSince(healed)));
+  }
+
+  private String waits() {
+    StringBuilder waits = new StringBuilder();
+    clients.forEach((name, client) -> waits.append(name).append(": ").append(client.waitsFor()));
+    return waits.toString();
   }
 
   // ---- time --------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 class VerdictTest {
   private static final long SECOND = 1_000_000_000;
   private static final String CHUNK = "0x51c";
+  private static final String NEXT = "0x51d";
   private static final LeaseTerms TERMS = LeaseTerms.ofTtl(3 * SECOND);
   private static final Bounds BOUNDS = Bounds.of(Demo.Kind.FAILOVER, TERMS);
   private static final Facts FACTS =
@@ -40,7 +41,7 @@ class VerdictTest {
           TERMS.heartbeatNanos(),
           TERMS.grantorValidityNanos(),
           BOUNDS.gapNanos(),
-          BOUNDS.gapNanos(),
+          BOUNDS.appendGapNanos(),
           BOUNDS.newPrimary());
 
   private final List<Acknowledged> acknowledged = new ArrayList<>();
@@ -58,14 +59,22 @@ class VerdictTest {
     event(3, "m1", EventKind.LEASE_GRANTED, "cs2", 9, 12_610_000_000L, Map.of());
     event(1, "cs2", EventKind.HOLDER_GRANTED, "cs2", 9, 12_620_000_000L, left(2_900_000_000L));
     for (String file : List.of(Evidence.APPENDS, Evidence.STAYING)) {
+      boolean appends = file.equals(Evidence.APPENDS); // they go on elsewhere, and need not wait
       for (int n = 1; n <= 4; n++) {
-        long at = n <= 2 ? 4L * n * SECOND + 3 * SECOND / 2 : (10L + n) * SECOND - SECOND / 3;
-        acknowledged.add(new Acknowledged(file, 0, n, CHUNK, n <= 2 ? 8 : 9, at));
+        long at = 4L * n * SECOND + 3 * SECOND / 2;
+        if (n > 2) {
+          at = appends ? (7L + n) * SECOND + SECOND / 5 : (10L + n) * SECOND - SECOND / 3;
+        }
+        String chunk = appends && n > 2 ? NEXT : CHUNK;
+        long version = n <= 2 ? 8 : appends ? 1 : 9;
+        acknowledged.add(new Acknowledged(file, 0, n, chunk, version, at));
         found.add(new Found(file, 0, n, 100L * n));
       }
     }
-    copies.add(new Copy(CHUNK, "cs2", 400, "abcd"));
-    copies.add(new Copy(CHUNK, "cs3", 400, "abcd"));
+    for (String chunk : List.of(CHUNK, NEXT)) {
+      copies.add(new Copy(chunk, "cs2", 400, "abcd"));
+      copies.add(new Copy(chunk, "cs3", 400, "abcd"));
+    }
   }
 
   private static Map<String, String> left(long nanos) {
@@ -109,7 +118,19 @@ class VerdictTest {
     Verdict verdict = Verdict.of(evidence());
     assertThat(verdict.failures()).isEmpty();
     assertThat(verdict.gapMillis()).isEqualTo(3166);
+    assertThat(verdict.appendGapMillis()).isEqualTo(1000);
     assertThat(verdict.acknowledged()).isEqualTo(8);
+  }
+
+  @Test
+  void appendsThatWaitForTheLeaseFail() {
+    goodFailover();
+    acknowledged.replaceAll(
+        a ->
+            a.file().equals(Evidence.APPENDS) && a.chunk().equals(NEXT)
+                ? new Acknowledged(a.file(), 0, a.number(), NEXT, 1, a.atNanos() + 2 * SECOND)
+                : a);
+    failsWith("appends: a gap of 2700 ms, more than 1300 ms");
   }
 
   @Test
@@ -227,7 +248,7 @@ class VerdictTest {
   void chunkOfWhichOneReplicaWasComparedFails() {
     goodFailover();
     copies.removeLast();
-    failsWith("fewer than two replicas were compared of " + CHUNK);
+    failsWith("fewer than two replicas were compared of " + NEXT);
   }
 
   @Test
