@@ -143,7 +143,7 @@ public final class FileWriter extends OutputStream {
     current = null;
     buffer.flip();
     Checksums checksums = Checksums.of(buffer, Frame.PIECE);
-    underWay.add(new UnderWay(appender.append(buffer, checksums, endsChunk), buffer));
+    underWay.add(new UnderWay(appender.appendNext(buffer, checksums, endsChunk), buffer));
     while (!underWay.isEmpty() && underWay.peekFirst().future().isDone()) {
       settleFirst();
     }

@@ -19,6 +19,7 @@ public final class AsyncAppender {
   private final FileWrites writes;
   private final FileStatus status;
   private final long openNumber;
+  private final WriteStream stream = new WriteStream();
   private final AtomicBoolean ended = new AtomicBoolean();
 
   /** Which opening the master is to close: that of the newest session, once one was lost. */
@@ -53,12 +54,24 @@ public final class AsyncAppender {
    */
   public CompletableFuture<Written> append(
       ByteBuffer payload, Checksums checksums, boolean endsChunk) {
-    return writes.append(payload, checksums, endsChunk);
+    return writes.append(payload, checksums, endsChunk, null);
   }
 
-  /** Ends the last chunk behind all appends so far; no seal where the file has no chunk. */
+  /**
+   * Appends the next part of a stream: once a part could not be written, no later part is. In the
+   * file is then a beginning of the stream.
+   */
+  public CompletableFuture<Written> appendNext(
+      ByteBuffer payload, Checksums checksums, boolean endsChunk) {
+    return writes.append(payload, checksums, endsChunk, stream);
+  }
+
+  /**
+   * Ends the last chunk behind all appends so far, as a part of the stream; no seal where the file
+   * has no chunk.
+   */
   public CompletableFuture<Written> seal() {
-    return writes.seal();
+    return writes.seal(stream);
   }
 
   /**

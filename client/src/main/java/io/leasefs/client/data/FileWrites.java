@@ -77,14 +77,15 @@ final class FileWrites
     return opened.path();
   }
 
-  CompletableFuture<Written> append(ByteBuffer payload, Checksums checksums, boolean endsChunk) {
+  CompletableFuture<Written> append(
+      ByteBuffer payload, Checksums checksums, boolean endsChunk, @Nullable WriteStream stream) {
     CompletableFuture<Written> ticket = new CompletableFuture<>();
     mailbox.run(
         () -> {
           if (closed) {
             ticket.completeExceptionally(closedFailure());
           } else {
-            carryOut(core.append(ticket, payload, checksums, endsChunk, now()));
+            carryOut(core.append(ticket, payload, checksums, endsChunk, stream, now()));
           }
         });
     return ticket;
@@ -99,14 +100,14 @@ final class FileWrites
         });
   }
 
-  CompletableFuture<Written> seal() {
+  CompletableFuture<Written> seal(@Nullable WriteStream stream) {
     CompletableFuture<Written> ticket = new CompletableFuture<>();
     mailbox.run(
         () -> {
           if (closed) {
             ticket.completeExceptionally(closedFailure());
           } else {
-            carryOut(core.seal(ticket, now()));
+            carryOut(core.seal(ticket, stream, now()));
           }
         });
     return ticket;

@@ -122,6 +122,7 @@ public final class WriteCore<T> {
     final ByteBuffer payload;
     final Checksums checksums;
     final boolean endsChunk;
+    final @Nullable WriteStream stream;
     final long submittedAt;
     long sequence;
     long cumulative;
@@ -151,12 +152,14 @@ public final class WriteCore<T> {
         ByteBuffer payload,
         Checksums checksums,
         boolean endsChunk,
+        @Nullable WriteStream stream,
         long submittedAt) {
       this.tag = tag;
       this.kind = kind;
       this.payload = payload;
       this.checksums = checksums;
       this.endsChunk = endsChunk;
+      this.stream = stream;
       this.submittedAt = submittedAt;
     }
 
@@ -205,15 +208,37 @@ public final class WriteCore<T> {
    */
   public List<WriteAction<T>> append(
       T tag, ByteBuffer payload, Checksums checksums, boolean endsChunk, long now) {
+    return append(tag, payload, checksums, endsChunk, null, now);
+  }
+
+  /**
+   * The same as part of a stream.
+   *
+   * @param stream what it belongs to; null where it stands for itself
+   */
+  public List<WriteAction<T>> append(
+      T tag,
+      ByteBuffer payload,
+      Checksums checksums,
+      boolean endsChunk,
+      @Nullable WriteStream stream,
+      long now) {
     if (payload.remaining() > Frame.MAX_PAYLOAD) {
       throw new IllegalArgumentException("more than a frame holds: " + payload.remaining());
     }
-    return submit(new Write<>(tag, MutationKind.APPEND, payload, checksums, endsChunk, now), now);
+    return submit(
+        new Write<>(tag, MutationKind.APPEND, payload, checksums, endsChunk, stream, now), now);
   }
 
   /** End the chunk behind all appends so far; nothing happens where there is no chunk. */
   public List<WriteAction<T>> seal(T tag, long now) {
-    return submit(new Write<>(tag, MutationKind.SEAL, EMPTY, Checksums.NONE, true, now), now);
+    return seal(tag, null, now);
+  }
+
+  /** The same as part of a stream. */
+  public List<WriteAction<T>> seal(T tag, @Nullable WriteStream stream, long now) {
+    return submit(
+        new Write<>(tag, MutationKind.SEAL, EMPTY, Checksums.NONE, true, stream, now), now);
   }
 
   /**
@@ -226,6 +251,10 @@ public final class WriteCore<T> {
   }
 
   private List<WriteAction<T>> submit(Write<T> write, long now) {
+    if (write.stream != null && write.stream.isBroken()) {
+      actions.add(new WriteAction.Failed<>(write.tag, write.stream.failure()));
+      return finish(now);
+    }
     if (isIdle()) {
       progressAt = now;
     }
@@ -586,10 +615,19 @@ public final class WriteCore<T> {
           NOT_A_DIRECTORY,
           IS_A_DIRECTORY,
           NOT_EMPTY,
-          OUTCOME_UNKNOWN,
           LOG_SHORT,
           INTERNAL ->
           giveUp(write, new LeaseFsException(refused.code(), refused.message()));
+      case OUTCOME_UNKNOWN -> {
+        // The chunk has forgotten our session, and takes nothing more in it. What was sent before
+        // may be there; what was sent this once is not.
+        sessionLost = true;
+        if (write.sendings > 1) {
+          giveUp(write, new LeaseFsException(refused.code(), refused.message()));
+        } else {
+          displaced(write);
+        }
+      }
     }
   }
 
@@ -787,8 +825,24 @@ public final class WriteCore<T> {
   }
 
   private void giveUp(Write<T> write, LeaseFsException failure) {
-    if (!queue.remove(write)) {
-      remove(write);
+    WriteStream stream = write.stream;
+    if (stream == null || stream.isBroken()) {
+      giveUpOne(write, failure);
+      return;
+    }
+    stream.breakWith(failure);
+    List<Write<T>> all = new ArrayList<>(window.values());
+    all.addAll(queue);
+    for (Write<T> later : all.subList(all.indexOf(write), all.size())) {
+      if (later.stream == stream) {
+        giveUpOne(later, failure);
+      }
+    }
+  }
+
+  private void giveUpOne(Write<T> write, LeaseFsException failure) {
+    if (!queue.remove(write) && !remove(write)) {
+      return; // with an earlier one of its stream
     }
     if (boundary == write.sequence) {
       boundary = 0;
@@ -804,10 +858,12 @@ public final class WriteCore<T> {
     }
   }
 
-  private void remove(Write<T> write) {
-    if (window.remove(write.sequence, write)) {
+  private boolean remove(Write<T> write) {
+    boolean there = window.remove(write.sequence, write);
+    if (there) {
       inFlightBytes -= write.length();
     }
+    return there;
   }
 
   // what to do next --------------------------------------------------------------------------

@@ -371,6 +371,38 @@ class WriteCoreTest {
     assertThat(sent.get(sent.size() - 1).frame().floor()).isEqualTo(2);
   }
 
+  /** What is in the file of a stream is its beginning: a hole would look like the whole of it. */
+  @Test
+  void aStreamOfWhichAPartIsGivenUpTakesNoLaterPart() {
+    WriteStream stream = new WriteStream();
+    part(stream, "a");
+    pass(20 * SECOND);
+    part(stream, "b");
+    append("record", 10);
+    for (int i = 0; i < 11; i++) {
+      pass(SECOND);
+    }
+    assertThat(failed.stream().map(WriteAction.Failed::tag)).containsExactly("a", "b");
+    clear();
+    part(stream, "c");
+    assertThat(failed.stream().map(WriteAction.Failed::tag)).containsExactly("c");
+    take(core.layoutArrived(chunk(0, 0, 2, 2), now));
+    assertThat(sent).extracting(send -> send.frame().sequence()).containsExactly(3L);
+  }
+
+  private void part(WriteStream stream, String name) {
+    ByteBuffer payload = ByteBuffer.allocate(10);
+    take(core.append(name, payload, Checksums.of(payload, Frame.PIECE), false, stream, now));
+  }
+
+  @Test
+  void aChunkThatHasForgottenTheSessionHasTheFileOpenedAnewAndTheRecordSentAgain() {
+    append("a", 10);
+    answer(0, 1, new FrameAnswer.Refused(ErrorCode.OUTCOME_UNKNOWN, "the session is forgotten"));
+    assertThat(failed).isEmpty();
+    assertThat(asked).containsExactly(new WriteAction.Reopen<>());
+  }
+
   @Test
   void aWriteThatWasNeverSentTimesOutWithACertainOutcome() {
     WriteCore<String> empty = core(Optional.empty());
