@@ -117,7 +117,8 @@ public final class SimulateVerb extends Verb {
     }
     Sum sum = new Sum();
     if (trace() || jobs == 1) {
-      for (long each = first; each <= last; each++) {
+      for (long left = last - first; left >= 0; left--) {
+        long each = last - left;
         Outcome outcome =
             Simulation.run(each, trace() ? line -> out().line(line) : null, faults, events);
         take(sum, outcome);
@@ -139,9 +140,11 @@ public final class SimulateVerb extends Verb {
     try (ExecutorService workers = Executors.newFixedThreadPool(jobs)) {
       ArrayDeque<Future<Outcome>> running = new ArrayDeque<>();
       long next = first;
-      while (next <= last || !running.isEmpty()) {
-        while (next <= last && running.size() < AHEAD * jobs) {
+      long left = last - first + 1;
+      while (left > 0 || !running.isEmpty()) {
+        while (left > 0 && running.size() < AHEAD * jobs) {
           long each = next++;
+          left--;
           running.addLast(workers.submit(() -> Simulation.run(each, null, faults, events)));
         }
         take(sum, running.removeFirst().get());

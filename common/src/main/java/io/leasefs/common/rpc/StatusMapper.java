@@ -11,6 +11,7 @@ import io.grpc.protobuf.StatusProto;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ServerAddress;
+import java.io.IOException;
 import java.util.HexFormat;
 import java.util.Locale;
 import java.util.concurrent.CompletionException;
@@ -143,7 +144,10 @@ final class StatusMapper {
           hint.isEmpty() ? null : hint,
           status.getCause());
     }
-    return switch (status.getCode()) {
+    // Where a connection ends at a bad moment the transport says that it does not know.
+    boolean cut =
+        status.getCode() == Status.Code.UNKNOWN && status.getCause() instanceof IOException;
+    return switch (cut ? Status.Code.UNAVAILABLE : status.getCode()) {
       // cancelled, but not by us: the server stopped while it was at it
       case UNAVAILABLE, CANCELLED ->
           new LeaseFsException(

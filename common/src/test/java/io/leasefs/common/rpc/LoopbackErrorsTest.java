@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.grpc.Status;
 import io.leasefs.common.api.AdminApi;
 import io.leasefs.common.api.ClusterApi;
 import io.leasefs.common.api.MasterApi;
@@ -16,6 +17,7 @@ import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.channels.ClosedChannelException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -85,6 +87,18 @@ class LoopbackErrorsTest {
       assertThat(e).hasMessage("/a: what is wrong");
       assertThat(e.hint()).isEqualTo("do this");
     }
+  }
+
+  /** As the transport told it of a master that was killed. */
+  @Test
+  void aChannelThatIsClosedAtABadMomentIsAServerOutOfReach() {
+    Status closed =
+        Status.UNKNOWN.withDescription("channel closed").withCause(new ClosedChannelException());
+    ServerAddress at = new ServerAddress("m1", 7000);
+    assertThat(StatusMapper.toModel(closed, null, at, "ChunkLayout", SECOND).code())
+        .isEqualTo(ErrorCode.UNREACHABLE);
+    assertThat(StatusMapper.toModel(Status.UNKNOWN, null, at, "ChunkLayout", SECOND).code())
+        .isEqualTo(ErrorCode.INTERNAL);
   }
 
   @Test

@@ -238,7 +238,7 @@ final class ClientDesk {
     }
     if (entry.seal().isEmpty()) {
       changes.needPrimary(entry.handle());
-      fence(entry.handle(), token, then);
+      fence(entry.handle(), token, soft.clock.nanos() + FENCE_NANOS, then);
       return;
     }
     boolean reopen =
@@ -251,15 +251,17 @@ final class ClientDesk {
       return;
     }
     changes.want(entry.handle(), ChangeReason.REOPEN, false, false, Set.of());
+    // Both waits together stay below what a client waits for an answer, or it would never have one.
+    long until = soft.clock.nanos() + REOPEN_NANOS + FENCE_NANOS / 3;
     await(
         entry.handle(),
         now -> now.seal().isEmpty(),
         soft.clock.nanos() + REOPEN_NANOS,
         // somebody else's reopening may have begun before our token was known
-        usable -> fence(entry.handle(), token, then));
+        usable -> fence(entry.handle(), token, until, then));
   }
 
-  private void fence(ChunkHandle chunk, long token, Consumer<Boolean> then) {
+  private void fence(ChunkHandle chunk, long token, long until, Consumer<Boolean> then) {
     if (token == 0 || changes.entry(chunk) == null) {
       then.accept(true);
       return;
@@ -268,7 +270,7 @@ final class ClientDesk {
     await(
         chunk,
         now -> changes.isFenced(now, token),
-        soft.clock.nanos() + FENCE_NANOS,
+        until,
         done -> then.accept(done || changes.entry(chunk) == null));
   }
 

@@ -129,6 +129,10 @@ final class Upkeep {
   private final Set<ServerId> roomy = new TreeSet<>();
 
   private ChunkHandle cursor = new ChunkHandle(0);
+
+  /** The log once went on without a part that was lost. */
+  private boolean raised;
+
   private long nextNanos;
   private boolean purging;
 
@@ -370,6 +374,7 @@ final class Upkeep {
   }
 
   private void scan(long now) {
+    raised = soft.read(StateView::generation) > 0;
     roomy.clear();
     clients.candidates(Set.of()).forEach(candidate -> roomy.add(candidate.server()));
     List<ChunkEntry> entries = soft.read(view -> view.chunksAfter(cursor, SCAN));
@@ -400,6 +405,10 @@ final class Upkeep {
     if (facts == null || ordering.contains(chunk)) {
       return;
     }
+    if (raised && isAheadOfTheLog(entry)) {
+      changes.want(chunk, ChangeReason.REOPEN, false, false, Set.of());
+      return;
+    }
     if (facts.members().stream().noneMatch(copy -> isBad(copy.health()))) {
       leaving.remove(chunk);
     }
@@ -410,6 +419,28 @@ final class Upkeep {
         case LeaveOut out -> leaveOut(entry, out.member());
       }
     }
+  }
+
+  /**
+   * Its copies went on in a part of the log that is lost, and no longer have what the log says that
+   * is sealed. Nobody could read it before the next writer opens it: so it is reopened now, with
+   * all that they have, and sealed again as any chunk that nobody writes to.
+   */
+  private boolean isAheadOfTheLog(ChunkEntry entry) {
+    boolean idle = entry.seal().isPresent() && entry.pending().isEmpty();
+    return idle
+        && !entry.sealedForEver()
+        && entry.references() == 1
+        && entry.active().members().stream().anyMatch(member -> hasGoneOn(entry, member))
+        && changes.canBeReopened(entry);
+  }
+
+  private boolean hasGoneOn(ChunkEntry entry, Member member) {
+    return soft.replicas
+        .find(entry.handle(), member.server())
+        .filter(report -> report.replica().equals(member.replica()))
+        .filter(report -> report.accepted() > entry.active().version())
+        .isPresent();
   }
 
   /**

@@ -14,6 +14,7 @@ import io.leasefs.common.api.MasterApi.OpenFile;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ChunkHandle;
+import io.leasefs.common.model.ChunkSeal;
 import io.leasefs.common.model.ChunkSpec;
 import io.leasefs.common.model.Durability;
 import io.leasefs.common.model.FileId;
@@ -151,6 +152,31 @@ class ShortLogTest {
     }
     assertThat(world.chunk(known).lastVersion()).isGreaterThan(Ordinal.of(1, 0));
     assertThat(world.get(world.operator.status()).unavailable()).isZero();
+  }
+
+  @Test
+  void sealedChunkThatWentOnInTheLostPartIsReopenedWithAllThatItsCopiesHave() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = closed(world, "/known");
+    long sealed = world.chunk(chunk).seal().orElseThrow().lengthBytes();
+    for (FakeServer server : world.servers.values()) {
+      Copy copy = requireNonNull(server.copies.get(chunk));
+      copy.promised = 3;
+      copy.accepted = 3;
+      copy.lastSerial += 5;
+      copy.committedSerial = copy.lastSerial;
+      copy.length = sealed + 500;
+      copy.seal = Optional.of(new ChunkSeal(copy.lastSerial, copy.length, 0x600d));
+    }
+    loseTheEnd(world, 100);
+    world.pass(world.terms.grantorValidityNanos());
+    world.get(world.operator.raiseGeneration());
+    world.pass(20 * SECOND);
+
+    ChunkEntry now = world.chunk(chunk);
+    assertThat(now.active().version()).isGreaterThan(3);
+    assertThat(now.seal().orElseThrow().lengthBytes()).isEqualTo(sealed + 500);
+    assertThat(world.get(world.operator.status()).quarantined()).isZero();
   }
 
   @Test
