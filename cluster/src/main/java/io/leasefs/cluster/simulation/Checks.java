@@ -586,7 +586,14 @@ final class Checks implements Watch {
     // All members had the mutation when it was decided, each before its own promise, so the next
     // version has it; to the client it is as if the answer had been long on its way.
     boolean decidedEarlier = loop.hasBeenStopped();
-    if (before == null && applied.version() == at && promised > at && !decidedEarlier) {
+    // A copy that has sealed tells what it knows to whoever asks late (I7: sealed bytes apart): the
+    // seal is committed and all before it, so every later version has it.
+    boolean sealed =
+        chain.stream()
+            .filter(member -> member.server().equals(server))
+            .map(member -> report(member, answer.chunk()))
+            .anyMatch(own -> own != null && own.state() == Heartbeat.ReplicaState.SEALED);
+    if (before == null && applied.version() == at && promised > at && !decidedEarlier && !sealed) {
       loop.violated(
           "I7",
           server + " acknowledges " + applied + " in " + version + " and has promised " + promised);

@@ -43,6 +43,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.Executor;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -738,12 +739,23 @@ final class SimulatedWorld {
   boolean mayLosePower(ChunkNode node) {
     return !swarm.cutsInTurn()
         || copiesOf(node).keySet().stream()
-            .filter(chunk -> chunk.active().memberAt(node.id).isPresent())
+            .filter(
+                chunk ->
+                    chunk.active().memberAt(node.id).isPresent() || chunk.pending().isPresent())
             .allMatch(
                 chunk ->
-                    chunk.active().members().stream()
-                        .filter(member -> !member.server().equals(node.id))
-                        .anyMatch(member -> keeps(chunk, member)));
+                    // The next version may be of any of them: none of the others may lack anything.
+                    chunk.pending().isPresent()
+                        ? othersOf(node, chunk).allMatch(member -> keeps(chunk, member))
+                        : othersOf(node, chunk).anyMatch(member -> keeps(chunk, member)));
+  }
+
+  private static Stream<Member> othersOf(ChunkNode node, ChunkEntry chunk) {
+    Stream<Member> coming = chunk.learners().stream().map(ChunkEntry.Learner::member);
+    return Stream.concat(
+            chunk.active().members().stream(),
+            chunk.pending().isPresent() ? coming : Stream.empty())
+        .filter(member -> !member.server().equals(node.id));
   }
 
   private boolean keeps(ChunkEntry chunk, Member member) {
