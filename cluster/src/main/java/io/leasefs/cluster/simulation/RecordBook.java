@@ -2,6 +2,7 @@ package io.leasefs.cluster.simulation;
 
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.model.AppendResult;
+import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.FilePath;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -87,6 +88,10 @@ final class RecordBook {
   }
 
   private final EventLoop loop;
+
+  /** By chunk: what shows the order of its acknowledged records. */
+  private final Map<ChunkHandle, OrderCertificate> orders = new HashMap<>();
+
   private final Map<FilePath, List<Entry>> records = new TreeMap<>();
   private final Map<FilePath, FileHistory> histories = new TreeMap<>();
 
@@ -176,6 +181,17 @@ final class RecordBook {
     record.acknowledged = loop.now();
     record.offset = result.fileOffset();
     history(record.file).placed(record.append, record.offset);
+    orders
+        .computeIfAbsent(result.chunk(), chunk -> new OrderCertificate())
+        .acknowledged(
+            record,
+            result.version(),
+            result.serial(),
+            result.fileOffset(),
+            record.length(),
+            record.submitted,
+            loop.now())
+        .ifPresent(why -> loop.violated("I8", "chunk " + result.chunk() + ": " + why));
     loop.mix(result.fileOffset());
     loop.mix(result.serial());
     loop.remember(
