@@ -201,7 +201,7 @@ public final class RatisOperationLog implements OperationLog {
   }
 
   /** One clear line for what kept the log from opening. */
-  private static LeaseFsException refusal(RatisSettings settings, Exception failure) {
+  static LeaseFsException refusal(RatisSettings settings, Exception failure) {
     Throwable root = failure;
     while (root.getCause() != null) {
       if (root instanceof BindException || root instanceof LeaseFsException) {
@@ -224,6 +224,13 @@ public final class RatisOperationLog implements OperationLog {
           ErrorCode.INVALID_ARGUMENT,
           "operation log in " + settings.folder() + ": in use by another process: " + why,
           "stop that process, or choose another folder",
+          failure);
+    }
+    if (why.contains("NO_SPACE") || why.contains("No space left")) {
+      return new LeaseFsException(
+          ErrorCode.NO_SPACE,
+          "operation log in " + settings.folder() + ": no space left on its disk",
+          "free some space and start again: the log is whole, restore nothing",
           failure);
     }
     return new LeaseFsException(

@@ -74,6 +74,18 @@ class RatisOperationLogTest {
     return log;
   }
 
+  /** As Ratis tells it: whoever believed that the log is damaged would put an older one back. */
+  @Test
+  void fullDiskIsToldAsSuchAndNotAsDamage() {
+    LeaseFsException refusal =
+        RatisOperationLog.refusal(
+            RatisSettings.alone(SELF, folder),
+            new IOException(
+                new IOException("Failed to load Storage Directory " + folder + ": NO_SPACE")));
+    assertThat(refusal.code()).isEqualTo(ErrorCode.NO_SPACE);
+    assertThat(refusal.hint()).contains("restore nothing");
+  }
+
   private Operation mkdir(String path) {
     sequence++;
     ClientCall call =
