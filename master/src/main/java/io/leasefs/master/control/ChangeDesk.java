@@ -170,6 +170,19 @@ final class ChangeDesk {
     }
   }
 
+  /** Whatever the log has and this leader does not know of, or the other way round. */
+  void lookAtAll() {
+    Set<ChunkHandle> chunks = new TreeSet<>(known.keySet());
+    chunks.addAll(moving.keySet());
+    soft.read(
+        view -> {
+          chunks.addAll(view.leases());
+          chunks.addAll(view.pendingChanges());
+          return chunks;
+        });
+    chunks.forEach(this::sync);
+  }
+
   // ------------------------------------------------------------------ asking for changes
 
   /**

@@ -120,6 +120,11 @@ public final class ControlLoop {
     ofChunks[0] = new ChangeDesk(soft, chunk -> ofClients[0].chunkChanged(chunk));
     ofClients[0] = new ClientDesk(soft, ofChunks[0], placement);
     this.changes = ofChunks[0];
+    soft.strayed =
+        () -> {
+          soft.servers.syncAll(soft.read(view -> view.servers()), clock.nanos());
+          changes.lookAtAll();
+        };
     this.clients = ofClients[0];
     this.upkeep = new Upkeep(soft, changes, clients, placement);
     this.heartbeats = new HeartbeatDesk(soft, this.serial, changes, this::lookForShortage);

@@ -69,6 +69,9 @@ final class Soft implements Reconfiguration.Servers {
   /** Counts how often this master began to serve. */
   long reign;
 
+  /** What is to be done where the log takes, in this reign, what an earlier one has asked for. */
+  Runnable strayed = () -> {};
+
   Soft(
       ControlSettings settings,
       Clock clock,
@@ -125,7 +128,8 @@ final class Soft implements Reconfiguration.Servers {
 
   /**
    * Proposes; the handler runs as a task of the loop with one of its arguments, unless this master
-   * has meanwhile lost its term: then nobody here cares.
+   * has meanwhile lost its term. Where it leads again the log may have taken this after the new
+   * reign had looked what is under way: so it is looked at once more.
    */
   void propose(Operation operation, BiConsumer<@Nullable Committed, @Nullable Throwable> handler) {
     propose(operation, new CompletableFuture<>(), handler);
@@ -148,6 +152,9 @@ final class Soft implements Reconfiguration.Servers {
                           } else {
                             caller.completeExceptionally(
                                 failure != null ? failure : outcomeUnknown());
+                            if (serving() && failure == null) {
+                              strayed.run();
+                            }
                           }
                         }));
   }

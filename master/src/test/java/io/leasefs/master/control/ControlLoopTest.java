@@ -27,6 +27,8 @@ import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
 import io.leasefs.master.control.World.FakeServer;
 import io.leasefs.master.log.Operation;
+import io.leasefs.master.log.Operation.BeginChange;
+import io.leasefs.master.log.OperationLog.Role;
 import io.leasefs.master.state.ChunkEntry;
 import java.util.List;
 import java.util.Optional;
@@ -1331,6 +1333,33 @@ class ControlLoopTest {
     assertThat(primary(world, chunk).isValid(chunk)).isTrue();
     assertThat(world.servers.values().stream().filter(server -> server.holds(chunk)).count())
         .isEqualTo(1);
+  }
+
+  /**
+   * The loop was behind: the log takes what it asked for when it has looked at all in a new reign.
+   */
+  @Test
+  void changeThatAnEarlierReignHasAskedForIsTakenUpByTheOneInWhichItIsLogged() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    ChunkHandle chunk = world.create("/f", 3).last().orElseThrow().handle();
+    world.pass(SECOND);
+    FakeServer primary = primary(world, chunk);
+    world.log.loseQuorum();
+    primary.blame(
+        chunk, 1, world.server(world.chunk(chunk).active().members().get(1).server().name()));
+    world.pass(20 * MILLIS);
+    assertThat(world.log.appended).anyMatch(BeginChange.class::isInstance);
+    long term = world.log.role().term();
+    world.log.become(new Role(term + 1, false, false, Optional.empty()));
+    world.log.become(new Role(term + 2, true, true, Optional.of(new ServerId("m1"))));
+    world.settle();
+    assertThat(world.chunk(chunk).pending()).isEmpty();
+
+    world.log.regainQuorum();
+    world.pass(3 * SECOND);
+
+    assertThat(world.chunk(chunk).pending()).isEmpty();
+    assertThat(world.chunk(chunk).active().version()).isGreaterThan(1);
   }
 
   @Test
