@@ -20,7 +20,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * How strong the simulator is: bugs planted in production classes, one at a time, each of which it
- * must find. Minutes of work: not part of every build, {@code mvn -Pplanted -pl cluster -am test} runs it.
+ * must find. Minutes of work: not part of every build, {@code mvn -Pplanted -pl cluster -am test}
+ * runs it.
  */
 @Tag("planted")
 class PlantedBugsTest {
