@@ -73,7 +73,6 @@ final class SimulatedWorld {
   private static final long RESTART_NANOS = 300_000_000;
   private static final long SCRUB_BYTES_PER_SECOND = 64L << 20;
   private static final long SCRUB_ROUND_NANOS = 1_000_000_000;
-  private static final long MAX_DRIFT_PPM = 9_000;
   private static final long WILD_DRIFT_PPM = 300_000;
 
   /** A master's machine. */
@@ -181,7 +180,7 @@ final class SimulatedWorld {
     this.loop = loop;
     this.swarm = swarm;
     this.wires = new Wires(loop, swarm.wireNanos());
-    this.terms = LeaseTerms.ofTtl(swarm.ttlNanos());
+    this.terms = swarm.terms();
     this.checks =
         new Checks(
             loop, terms.guardNanos(), Math.min(2, swarm.replication()), swarm.clocksInBound());
@@ -233,7 +232,7 @@ final class SimulatedWorld {
 
   private Host host(String name, Host.Role role) {
     Random random = loop.random();
-    long most = swarm.clocksInBound() ? MAX_DRIFT_PPM : WILD_DRIFT_PPM;
+    long most = swarm.clocksInBound() ? terms.driftPpm() * 98 / 100 : WILD_DRIFT_PPM;
     long drift =
         switch (random.nextInt(4)) {
           case 0 -> most;

@@ -46,7 +46,8 @@ public final class Simulation {
   private static final long MOST = 0x6c65617365667333L;
   private static final long LAST = 0x6c65617365667334L;
 
-  private static final long FENCES = 0x6c65617365667334L;
+  private static final long FENCES = 0x6c65617365667335L;
+  private static final long TERMS = 0x6c65617365667336L;
 
   /** In some seeds: clients take it over from one another, each with a larger token. */
   private static final FilePath TAKEN_OVER = FilePath.parse("/taken-over");
@@ -82,7 +83,8 @@ public final class Simulation {
             loop.random(),
             new Chance(seed ^ MORE),
             new Chance(seed ^ MOST),
-            new Chance(seed ^ LAST));
+            new Chance(seed ^ LAST),
+            new Chance(seed ^ TERMS));
     this.masters = SimulatedGroup.size(seed);
     this.world = new SimulatedWorld(loop, swarm, masters);
     this.book = new RecordBook(loop);

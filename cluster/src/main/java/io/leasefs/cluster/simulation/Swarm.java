@@ -1,5 +1,6 @@
 package io.leasefs.cluster.simulation;
 
+import io.leasefs.common.lease.LeaseTerms;
 import io.leasefs.common.model.Durability;
 import java.util.EnumSet;
 import java.util.Random;
@@ -37,6 +38,8 @@ import java.util.Set;
  * @param readsOneIn a client reads once in so many turns
  * @param lingers what is on a stream when its client's side breaks may still arrive
  * @param clocksOpposed masters' clocks are as fast as the terms allow, and all others as slow
+ * @param heartbeatNanos h
+ * @param driftPpm rho: what clocks may drift, as servers are told, in parts per million
  */
 record Swarm(
     int chunkServers,
@@ -60,7 +63,9 @@ record Swarm(
     int files,
     int readsOneIn,
     boolean lingers,
-    boolean clocksOpposed) {
+    boolean clocksOpposed,
+    long heartbeatNanos,
+    long driftPpm) {
   private static final long MILLI = 1_000_000;
   private static final long SECOND = 1_000 * MILLI;
 
@@ -178,7 +183,27 @@ record Swarm(
         0,
         15,
         false,
-        false);
+        false,
+        ttlNanos / 10,
+        LeaseTerms.ofTtl(ttlNanos).driftPpm());
+  }
+
+  /** What servers are told of leases. */
+  LeaseTerms terms() {
+    LeaseTerms usual = LeaseTerms.ofTtl(ttlNanos);
+    return new LeaseTerms(
+        ttlNanos,
+        heartbeatNanos,
+        Math.min(usual.rpcTimeoutNanos(), mostBeats(usual) - heartbeatNanos),
+        driftPpm,
+        usual.readingErrorNanos(),
+        usual.guardNanos(),
+        usual.stallNanos());
+  }
+
+  /** Of h and the time for a heartbeat together, by E2. */
+  private static long mostBeats(LeaseTerms terms) {
+    return (terms.ttlNanos() - terms.guardNanos()) / 3;
   }
 
   /**
@@ -190,8 +215,9 @@ record Swarm(
    * @param last likewise: whether several servers lose power where files are not synced (not in
    *     seeds in which a disk loses what it has stored, which is a second fault), clocks that drift
    *     apart, grants that are held back, frames that come late
+   * @param terms likewise: in half of the seeds h and rho are not the usual ones
    */
-  static Swarm draw(Random random, Random more, Random most, Random last) {
+  static Swarm draw(Random random, Random more, Random most, Random last, Random terms) {
     Durability durability = random.nextBoolean() ? Durability.REPLICATED : Durability.SYNCED;
     Set<Fault> faults = EnumSet.noneOf(Fault.class);
     for (Fault fault : EVERYWHERE) {
@@ -233,12 +259,17 @@ record Swarm(
     }
     int narrowServers = 3 + random.nextInt(3);
     int chunkServers = wide ? 3 + most.nextInt(5) : narrowServers;
-    // Two of three copies may be gone, header and all; with no fourth server the chunk then waits.
-    boolean inTurn = turns && chunkServers > 3;
-    if (inTurn) {
+    if (turns) {
       faults.add(Fault.POWER_CUT);
     }
     long ttl = (random.nextBoolean() ? 1 : 1 + random.nextInt(3)) * SECOND;
+    LeaseTerms usual = LeaseTerms.ofTtl(ttl);
+    long heartbeat = usual.heartbeatNanos();
+    long drift = usual.driftPpm();
+    if (terms.nextBoolean()) {
+      heartbeat = ttl / 30 + (long) (terms.nextDouble() * (mostBeats(usual) - ttl / 30 - ttl / 20));
+      drift = new long[] {1_000, drift, 30_000, 80_000}[terms.nextInt(4)];
+    }
     int narrowClients = 2 + random.nextInt(3);
     return new Swarm(
         chunkServers,
@@ -257,12 +288,14 @@ record Swarm(
         recordBytes(random.nextInt(4) == 0 ? 1 << 16 : 1 << 12, wide, most),
         random.nextBoolean(),
         random.nextInt(8) > 0,
-        durability == Durability.SYNCED || inTurn ? chunkServers : 1,
+        durability == Durability.SYNCED || turns ? chunkServers : 1,
         faults.contains(Fault.BIT_FLIP) || faults.contains(Fault.LOST_WRITE),
         wide ? 2 + most.nextInt(3) : 0,
         wide && most.nextBoolean() ? 3 : 15,
         wide && most.nextBoolean(),
-        opposed);
+        opposed,
+        heartbeat,
+        drift);
   }
 
   /** Where records are large, chunks come to their ends. */

@@ -522,7 +522,9 @@ final class Upkeep {
       return false;
     }
     if (!report.get().replica().equals(learner.member().replica())) {
-      return report.get().accepted() >= entry.active().version();
+      // a member's that it replaces is deleted for it
+      return report.get().accepted() >= entry.active().version()
+          && !isMember(entry, learner.member().server(), report.get().replica());
     }
     boolean leftBehind =
         entry.seal().isPresent()
@@ -543,7 +545,8 @@ final class Upkeep {
       return now > 0 && isLost(server, now) ? Health.LOST : Health.AWAY;
     }
     Optional<ReplicaReport> report = soft.replicas.find(entry.handle(), server);
-    if (report.isPresent() && report.get().replica().equals(ReplicaReport.UNKNOWN)) {
+    if (entry.isReplaced(member)
+        || (report.isPresent() && report.get().replica().equals(ReplicaReport.UNKNOWN))) {
       return Health.DAMAGED;
     }
     boolean mine = report.isPresent() && report.get().replica().equals(member.replica());
@@ -612,6 +615,10 @@ final class Upkeep {
 
   /** Orders copies, the most urgent first, as long as there is room for more under way. */
   private Optional<Candidate> taker(ChunkEntry entry, Set<ServerId> without) {
+    return taker(entry, clients.candidates(without));
+  }
+
+  private Optional<Candidate> taker(ChunkEntry entry, List<Candidate> candidates) {
     List<String> racks = new ArrayList<>();
     for (Member member : entry.active().members()) {
       Server server = soft.servers.find(member.server());
@@ -621,13 +628,19 @@ final class Upkeep {
     }
     return placement
         .choose(
-            clients.candidates(without),
+            candidates,
             racks,
             1,
             entry.spec().capacityBytes(),
             soft.random.nextLong())
         .stream()
         .findFirst();
+  }
+
+  private List<Candidate> only(ServerId server) {
+    return clients.candidates(Set.of()).stream()
+        .filter(candidate -> candidate.server().equals(server))
+        .toList();
   }
 
   /**
@@ -717,6 +730,12 @@ final class Upkeep {
             }
           });
       Optional<Candidate> chosen = taker(entry, without);
+      Optional<ReplicaId> replaced = Optional.empty();
+      if (chosen.isEmpty()) {
+        Optional<Member> lost = toReplace(entry);
+        chosen = lost.flatMap(member -> taker(entry, only(member.server())));
+        replaced = lost.map(Member::replica);
+      }
       if (chosen.isEmpty()) {
         makeRoom(entry, add.without());
         continue;
@@ -731,7 +750,7 @@ final class Upkeep {
       copyingSince.put(add.chunk(), now);
       logger.info("copy ordered chunk={} to={} good={}", add.chunk(), taker, add.good());
       soft.propose(
-          new OrderReplica(add.chunk(), place),
+          new OrderReplica(add.chunk(), place, replaced),
           (committed, failure) -> {
             ordering.remove(add.chunk());
             needed.remove(add.chunk());
@@ -742,6 +761,24 @@ final class Upkeep {
             }
           });
     }
+  }
+
+  /**
+   * Where no other server is left, a member whose copy is gone makes room for a new one: two of
+   * three servers may have lost power before a young chunk was first flushed, or have been given
+   * empty disks. Only who knows nothing of the chunk is given up, for a damaged copy may be the last
+   * one that outlives its keeper; and only while the keeper of all that was acknowledged is heard
+   * (see {@link #hasKeeper}).
+   */
+  private Optional<Member> toReplace(ChunkEntry entry) {
+    if (entry.pending().isEmpty() || entry.seal().isPresent() || !needsRoom(entry)) {
+      return Optional.empty();
+    }
+    return entry.active().members().stream()
+        .filter(member -> roomy.contains(member.server()))
+        .filter(member -> !soft.suspect(member.server()) && !entry.isReplaced(member))
+        .filter(member -> changes.hasNothing(entry.handle(), member))
+        .findFirst();
   }
 
   /**
@@ -995,8 +1032,11 @@ final class Upkeep {
             highest(server, report), entry.active().version(), entry.lastVersion());
   }
 
+  /** A member that is being replaced has nothing that counts any more. */
   private static boolean isCounted(ChunkEntry entry, ServerId server, ReplicaId replica) {
-    return isMember(entry, server, replica) || entry.learner(server, replica).isPresent();
+    return entry.learnerAt(server).isPresent()
+        ? entry.learner(server, replica).isPresent()
+        : isMember(entry, server, replica);
   }
 
   private long highest(ServerId server, ReplicaReport report) {

@@ -303,6 +303,9 @@ public final class Reconfiguration {
     List<ServerId> awaited = new ArrayList<>();
     long committed = 0;
     for (Member member : chunk.active().members()) {
+      if (chunk.isReplaced(member)) {
+        continue; // it has answered that it has nothing that counts
+      }
       Answered answered = answerIn(member, servers);
       if (answered == null) {
         silent.add(member.server());
@@ -441,6 +444,7 @@ public final class Reconfiguration {
     for (Member member : chunk.active().members()) {
       ServerId server = member.server();
       if (answerIn(member, servers) == null
+          && !chunk.isReplaced(member)
           && !servers.suspect(server)
           && !blamed.contains(server)) {
         awaited.add(server);
@@ -509,28 +513,26 @@ public final class Reconfiguration {
   /** Everyone is told until the version starts: a member that comes late may still be needed. */
   private Map<ServerId, Command> sealCommands(ChunkEntry chunk, Servers servers) {
     Map<ServerId, Command> commands = new LinkedHashMap<>();
-    Optional<Configuration> birth =
-        chunk.active().version() == 1 ? Optional.of(chunk.active()) : Optional.empty();
     for (Member member : chunk.active().members()) {
+      if (chunk.isReplaced(member)) {
+        continue;
+      }
+      Optional<Configuration> birth =
+          chunk.mayBeBorn(member) ? Optional.of(chunk.active()) : Optional.empty();
       // A disk may have had no room for a birth: then it is asked again, until there is some.
-      if (answerIn(member, servers) == null || (birth.isPresent() && isUnknown(member, servers))) {
+      if (answerIn(member, servers) == null || (birth.isPresent() && hasNothing(member, servers))) {
         commands.put(member.server(), new SealCommand(chunk.spec(), member, version, birth));
       }
     }
     for (Learner learner : chunk.learners()) {
       // A seal may come before the copy: then it is asked again, until there is one.
-      if (answerIn(learner.member(), servers) == null || isUnknown(learner.member(), servers)) {
+      if (answerIn(learner.member(), servers) == null || hasNothing(learner.member(), servers)) {
         commands.put(
             learner.member().server(),
             new SealCommand(chunk.spec(), learner.member(), version, Optional.empty()));
       }
     }
     return commands;
-  }
-
-  private boolean isUnknown(Member member, Servers servers) {
-    Answered answered = answerIn(member, servers);
-    return answered != null && answered.answer.certainty() == Certainty.UNKNOWN_CHUNK;
   }
 
   // ------------------------------------------------------------------ recover and activate
@@ -795,6 +797,15 @@ public final class Reconfiguration {
           case CERTAIN, UNCERTAIN -> false;
           case DAMAGED, UNKNOWN_CHUNK -> true;
         };
+  }
+
+  /**
+   * True where this member has answered, in its present incarnation, that it knows nothing of the
+   * chunk. A damaged copy is not meant: it may be whole, on a disk that has no room.
+   */
+  public boolean hasNothing(Member member, Servers servers) {
+    Answered answered = answerIn(member, servers);
+    return answered != null && answered.answer.certainty() == Certainty.UNKNOWN_CHUNK;
   }
 
   private boolean anyCertain(ChunkEntry chunk, Servers servers) {

@@ -306,8 +306,14 @@ public sealed interface Operation {
 
   // ---------------------------------------------------------------- replicas
 
-  /** A learner; its replica id is the ordinal. */
-  record OrderReplica(ChunkHandle chunk, Placement place) implements Operation {}
+  /**
+   * A learner; its replica id is the ordinal.
+   *
+   * @param replaces the member at that server whose copy is given up for it: only of an open chunk
+   *     whose change has no seed yet
+   */
+  record OrderReplica(ChunkHandle chunk, Placement place, Optional<ReplicaId> replaces)
+      implements Operation {}
 
   /** A learner of a sealed chunk holds its logged length and checksum: it becomes a member. */
   record JoinReplica(

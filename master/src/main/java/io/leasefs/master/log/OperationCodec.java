@@ -550,11 +550,17 @@ public final class OperationCodec {
     return OperationProto.OrderReplica.newBuilder()
         .setChunk(o.chunk().value())
         .setPlace(toProto(o.place()))
+        .setReplaces(o.replaces().map(ReplicaId::value).orElse(0L))
         .build();
   }
 
   private static Operation toModel(OperationProto.OrderReplica from) {
-    return new Operation.OrderReplica(new ChunkHandle(from.getChunk()), toModel(from.getPlace()));
+    return new Operation.OrderReplica(
+        new ChunkHandle(from.getChunk()),
+        toModel(from.getPlace()),
+        from.getReplaces() == 0
+            ? Optional.empty()
+            : Optional.of(new ReplicaId(from.getReplaces())));
   }
 
   private static OperationProto.JoinReplica toProto(Operation.JoinReplica o) {

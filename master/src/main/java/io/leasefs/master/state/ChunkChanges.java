@@ -445,8 +445,15 @@ final class ChunkChanges {
     ChunkEntry chunk = require(operation.chunk());
     checkPlacement(operation.place());
     ServerId server = operation.place().server();
-    if (chunk.active().memberAt(server).isPresent() || chunk.learnerAt(server).isPresent()) {
+    Optional<Member> member = chunk.active().memberAt(server);
+    if (!member.map(Member::replica).equals(operation.replaces())
+        || chunk.learnerAt(server).isPresent()) {
       throw stale(chunk, server + " has a replica already");
+    }
+    if (member.isPresent()
+        && (chunk.isSealed() || chunk.pending().flatMap(Pending::seed).isPresent()
+            || chunk.pending().isEmpty())) {
+      throw stale(chunk, "the copy at " + server + " may yet be needed");
     }
     ReplicaId replica = new ReplicaId(ordinal);
     List<Learner> learners = new ArrayList<>(chunk.learners());
@@ -455,7 +462,10 @@ final class ChunkChanges {
             new Member(server, operation.place().disk(), replica),
             operation.place().incarnation(),
             chunk.active().version()));
-    chunks.put(chunk.withLearners(learners));
+    // Who is given up is never born again: what it has promised is gone with its copy.
+    List<Participant> birth = new ArrayList<>(chunk.birth());
+    birth.removeIf(one -> one.member().server().equals(server));
+    chunks.put(chunk.withActive(chunk.active(), birth).withLearners(learners));
     return new Ordered(replica);
   }
 
@@ -477,6 +487,7 @@ final class ChunkChanges {
       throw stale(chunk, "the copy at " + operation.server() + " is not what is sealed");
     }
     List<Member> members = new ArrayList<>(chunk.active().members());
+    members.removeIf(member -> member.server().equals(operation.server())); // it was replaced
     members.add(learner.member());
     chunks.put(
         withoutLearners(chunk, members)
@@ -579,7 +590,7 @@ final class ChunkChanges {
         "primary without lease");
     require(!chunk.isSealed() || active.primary().isEmpty(), chunk, "sealed with a primary");
     for (Learner learner : chunk.learners()) {
-      require(active.memberAt(learner.member().server()).isEmpty(), chunk, "learner is a member");
+      require(!active.members().contains(learner.member()), chunk, "learner is a member");
     }
   }
 

@@ -23,7 +23,8 @@ import java.util.Optional;
  * @param lastVersion the last one allocated, to whatever became of it; led by the generation where
  *     the chunk is from an earlier one
  * @param active the newest active configuration
- * @param birth while the active version is 1: the members with their incarnations at the birth
+ * @param birth while the active version is 1: the members with their incarnations at the birth, but
+ *     those that were given up since
  * @param pending the change under way
  * @param lease the last primary's right, until it is known to have ended
  * @param seal the logged committed seal
@@ -126,6 +127,16 @@ public record ChunkEntry(
       }
     }
     return Optional.empty();
+  }
+
+  /** True where the copy of this member is given up: another is on its way to its server. */
+  public boolean isReplaced(Member member) {
+    return learnerAt(member.server()).isPresent();
+  }
+
+  /** True where the member may give birth to the chunk when it is asked to promise. */
+  public boolean mayBeBorn(Member member) {
+    return active.version() == 1 && birth.stream().anyMatch(one -> one.member().equals(member));
   }
 
   ChunkEntry withActive(Configuration configuration, List<Participant> newBirth) {

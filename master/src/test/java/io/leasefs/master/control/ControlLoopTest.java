@@ -824,8 +824,10 @@ class ControlLoopTest {
   void learnerThatIsDamagedIsMadeAnew() {
     World world = World.with("cs1", "cs2", "cs3");
     ChunkHandle chunk = world.create("/f", 2).last().orElseThrow().handle();
+    FakeServer lost = secondary(world, chunk);
     FakeServer third = learnerThatTheChunkWaitsFor(world, chunk);
     ReplicaId damaged = third.copy(chunk).replica;
+    lost.kill(); // else the next copy is made there
 
     third.makesCopies = true;
     world.pass(20 * SECOND);
@@ -833,6 +835,28 @@ class ControlLoopTest {
     assertThat(world.chunk(chunk).pending()).isEmpty();
     assertThat(third.copy(chunk).replica).isNotEqualTo(damaged);
     assertThat(world.chunk(chunk).active().members()).extracting(Member::server).contains(third.id);
+  }
+
+  /** No other server is left: the one that lost its copy gets a new one. */
+  @Test
+  void memberWithoutItsCopyIsReplacedAtItsServerWhereNoOtherIsLeft() {
+    World world = World.with("cs1", "cs2");
+    ChunkHandle chunk = world.create("/f", 2).last().orElseThrow().handle();
+    FakeServer holder = primary(world, chunk);
+    FakeServer loser = secondary(world, chunk);
+    Member lost = world.chunk(chunk).active().memberAt(loser.id).orElseThrow();
+    loser.kill();
+    loser.copies.remove(chunk);
+    loser.tellsUnknown = true;
+    loser.start();
+    holder.kill();
+    holder.start();
+
+    world.pass(20 * SECOND);
+
+    assertThat(world.chunk(chunk).pending()).isEmpty();
+    assertThat(world.chunk(chunk).active().members()).hasSize(2).doesNotContain(lost);
+    assertThat(loser.copy(chunk).replica).isNotEqualTo(lost.replica());
   }
 
   @Test

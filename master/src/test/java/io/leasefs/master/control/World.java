@@ -728,10 +728,12 @@ final class World {
           gone.add(delete.chunk());
           return true;
         }
-        if (copy != null) {
+        if (copy == null) {
+          gone.add(delete.chunk());
+        } else {
           copied.add(delete.chunk()); // refused: the master may not know what is here
         }
-        return copy != null;
+        return true;
       }
       if (command instanceof RecoverCommand recover && answersRecover) {
         recover(recover);

@@ -155,6 +155,43 @@ class ReconfigurationTest {
     assertThat(recover(plan(born, 0)).seed().server()).isEqualTo(id("x"));
   }
 
+  /** Its server makes a new copy: only that one is asked, counts, and is brought up. */
+  @Test
+  void memberThatIsReplacedAtItsServerIsNeitherAskedNorWaitedFor() {
+    servers.suspects.add(id("p"));
+    ChunkEntry born = bornAndBegun(ChangeReason.MEMBER_FAILED);
+    Member copy = new Member(id("y"), new DiskId("disk-y"), new ReplicaId(70));
+    ChunkEntry replacing =
+        new ChunkEntry(
+            born.spec(),
+            born.index(),
+            born.lastVersion(),
+            born.active(),
+            List.of(),
+            born.pending(),
+            born.lease(),
+            born.seal(),
+            false,
+            List.of(new ChunkEntry.Learner(copy, 1, 1)),
+            1);
+    sealed("x", 1, 9);
+    Settings caughtUp = new Settings(2, 3, 0, Set.of(copy.replica()));
+    Plan plan = change.plan(replacing, servers, caughtUp, 0);
+    assertThat(plan.proposal()).isEmpty();
+    assertThat(plan.commands().get(id("y")))
+        .isInstanceOfSatisfying(
+            SealCommand.class, seal -> assertThat(seal.member()).isEqualTo(copy));
+
+    change.sealed(
+        id("y"),
+        1,
+        new SealAnswer(
+            CHUNK, copy.replica(), 5, 5, 1, 9, 0, 0, false, false, Certainty.CERTAIN));
+    RecoverChange recover = recover(change.plan(replacing, servers, caughtUp, 0));
+    assertThat(recover.seed().server()).isEqualTo(id("x"));
+    assertThat(recover.targets()).extracting(Participant::member).containsExactly(copy);
+  }
+
   @Test
   void memberThatLostItsCopyIsNotAskedForItAgain() {
     sealed("x", 0, 0, Certainty.UNKNOWN_CHUNK, 0);
@@ -617,7 +654,7 @@ class ReconfigurationTest {
         0,
         5,
         new Configuration(1, Optional.of(id("p")), List.of(P, X, Y), 0),
-        List.of(),
+        List.of(new Participant(P, 1), new Participant(X, 1), new Participant(Y, 1)),
         later.pending(),
         Optional.empty(),
         Optional.empty(),

@@ -446,8 +446,14 @@ public final class RandomOperations {
     if (chunk.isEmpty() || servers.isEmpty()) {
       return new Operation.Barrier();
     }
-    return new Operation.OrderReplica(
-        chunk.get(), placement(servers.get(random.nextInt(servers.size()))));
+    ServerEntry server = servers.get(random.nextInt(servers.size()));
+    Optional<ReplicaId> replaces =
+        state
+            .chunk(chunk.get())
+            .filter(entry -> entry.pending().isPresent())
+            .flatMap(entry -> entry.active().memberAt(server.server()))
+            .map(Member::replica);
+    return new Operation.OrderReplica(chunk.get(), placement(server), replaces);
   }
 
   private Operation join() {

@@ -656,7 +656,7 @@ class MetadataStateTest {
   @Test
   void aCopyJoinsOnlyWithTheLoggedLengthAndChecksum() {
     ChunkHandle chunk = chunkAt(A, B, C);
-    Ordered ordered = (Ordered) done(new Operation.OrderReplica(chunk, place(D)));
+    Ordered ordered = (Ordered) done(new Operation.OrderReplica(chunk, place(D), Optional.empty()));
     refused(
         ErrorCode.STALE_VERSION, new Operation.JoinReplica(chunk, D, ordered.replica(), 1, 50, 77));
     done(sealing(chunk, 1, seal(5, 50)));
@@ -669,6 +669,53 @@ class MetadataStateTest {
   }
 
   /**
+   * A member of an open chunk that has nothing is replaced at its own server, as a learner that
+   * joins with the next version; only where that version has no seed yet, which might need it, and
+   * it is never born anew.
+   */
+  @Test
+  void aMemberIsReplacedAtItsServerWhileNoSeedIsNamed() {
+    ChunkHandle chunk = chunkAt(A, B, C);
+    Member lost = chunk(chunk).active().memberAt(B).orElseThrow();
+    Operation order = new Operation.OrderReplica(chunk, place(B), Optional.of(lost.replica()));
+    refused(ErrorCode.STALE_VERSION, order);
+    begin(chunk, ChangeReason.MEMBER_FAILED, false);
+    refused(
+        ErrorCode.STALE_VERSION, new Operation.OrderReplica(chunk, place(B), Optional.empty()));
+    refused(
+        ErrorCode.STALE_VERSION,
+        new Operation.OrderReplica(chunk, place(D), Optional.of(lost.replica())));
+    Ordered ordered = (Ordered) done(order);
+    refused(ErrorCode.STALE_VERSION, order);
+    assertThat(chunk(chunk).isReplaced(lost)).isTrue();
+    assertThat(chunk(chunk).mayBeBorn(lost)).isFalse();
+    assertThat(chunk(chunk).mayBeBorn(chunk(chunk).active().memberAt(C).orElseThrow())).isTrue();
+
+    Member copy = chunk(chunk).learnerAt(B).orElseThrow().member();
+    assertThat(copy.replica()).isEqualTo(ordered.replica());
+    Participant joining = new Participant(copy, state.server(B).orElseThrow().incarnation());
+    Seed seed = new Seed(A, state.server(A).orElseThrow().incarnation());
+    done(new Operation.RecoverChange(chunk, 2, seed, List.of(joining)));
+    done(
+        new Operation.Activate(
+            chunk, 2, session(A), List.of(participant(chunk, A), joining), 20, 2));
+    assertThat(chunk(chunk).active().memberAt(B)).contains(copy);
+    assertThat(chunk(chunk).active().members()).hasSize(2);
+    assertThat(chunk(chunk).learners()).isEmpty();
+  }
+
+  @Test
+  void aMemberIsNotReplacedOnceASeedIsNamed() {
+    ChunkHandle chunk = chunkAt(A, B, C);
+    Member lost = chunk(chunk).active().memberAt(B).orElseThrow();
+    begin(chunk, ChangeReason.MEMBER_FAILED, false);
+    done(recovery(chunk, A, C));
+    refused(
+        ErrorCode.STALE_VERSION,
+        new Operation.OrderReplica(chunk, place(B), Optional.of(lost.replica())));
+  }
+
+  /**
    * A copy that was ordered long ago is ready at last, after its order was dropped, another was
    * given, and the chunk got newer versions (AWS, 19 October 2025: a slow worker applied an old
    * plan after newer ones). It is not taken in; the newer order stands.
@@ -677,12 +724,12 @@ class MetadataStateTest {
   @Tag("F17")
   void aCopyOfAnOrderThatWasReplacedIsNotTakenIn() {
     ChunkHandle chunk = chunkAt(A, B);
-    Ordered slow = (Ordered) done(new Operation.OrderReplica(chunk, place(D)));
+    Ordered slow = (Ordered) done(new Operation.OrderReplica(chunk, place(D), Optional.empty()));
     begin(chunk, ChangeReason.MEMBER_FAILED, false);
     done(recovery(chunk, A, B));
     done(activation(chunk, A, B));
     done(new Operation.RemoveReplica(chunk, D, slow.replica()));
-    Ordered newer = (Ordered) done(new Operation.OrderReplica(chunk, place(D)));
+    Ordered newer = (Ordered) done(new Operation.OrderReplica(chunk, place(D), Optional.empty()));
     done(sealing(chunk, 2, seal(25, 50)));
 
     refused(
@@ -756,7 +803,7 @@ class MetadataStateTest {
   @Test
   void aCaughtUpLearnerJoinsWithTheNextVersion() {
     ChunkHandle chunk = chunkAt(A, B);
-    done(new Operation.OrderReplica(chunk, place(D)));
+    done(new Operation.OrderReplica(chunk, place(D), Optional.empty()));
     begin(chunk, ChangeReason.MEMBER_JOINS, false);
     done(recovery(chunk, A, B, D));
     done(activation(chunk, A, B, D));
