@@ -627,12 +627,7 @@ final class Upkeep {
       }
     }
     return placement
-        .choose(
-            candidates,
-            racks,
-            1,
-            entry.spec().capacityBytes(),
-            soft.random.nextLong())
+        .choose(candidates, racks, 1, entry.spec().capacityBytes(), soft.random.nextLong())
         .stream()
         .findFirst();
   }
@@ -766,9 +761,9 @@ final class Upkeep {
   /**
    * Where no other server is left, a member whose copy is gone makes room for a new one: two of
    * three servers may have lost power before a young chunk was first flushed, or have been given
-   * empty disks. Only who knows nothing of the chunk is given up, for a damaged copy may be the last
-   * one that outlives its keeper; and only while the keeper of all that was acknowledged is heard
-   * (see {@link #hasKeeper}).
+   * empty disks. Only who knows nothing of the chunk is given up, for a damaged copy may be the
+   * last one that outlives its keeper; and only while the keeper of all that was acknowledged is
+   * heard (see {@link #hasKeeper}).
    */
   private Optional<Member> toReplace(ChunkEntry entry) {
     if (entry.pending().isEmpty() || entry.seal().isPresent() || !needsRoom(entry)) {

@@ -451,7 +451,8 @@ final class ChunkChanges {
       throw stale(chunk, server + " has a replica already");
     }
     if (member.isPresent()
-        && (chunk.isSealed() || chunk.pending().flatMap(Pending::seed).isPresent()
+        && (chunk.isSealed()
+            || chunk.pending().flatMap(Pending::seed).isPresent()
             || chunk.pending().isEmpty())) {
       throw stale(chunk, "the copy at " + server + " may yet be needed");
     }

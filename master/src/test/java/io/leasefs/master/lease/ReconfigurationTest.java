@@ -185,8 +185,7 @@ class ReconfigurationTest {
     change.sealed(
         id("y"),
         1,
-        new SealAnswer(
-            CHUNK, copy.replica(), 5, 5, 1, 9, 0, 0, false, false, Certainty.CERTAIN));
+        new SealAnswer(CHUNK, copy.replica(), 5, 5, 1, 9, 0, 0, false, false, Certainty.CERTAIN));
     RecoverChange recover = recover(change.plan(replacing, servers, caughtUp, 0));
     assertThat(recover.seed().server()).isEqualTo(id("x"));
     assertThat(recover.targets()).extracting(Participant::member).containsExactly(copy);

@@ -680,8 +680,7 @@ class MetadataStateTest {
     Operation order = new Operation.OrderReplica(chunk, place(B), Optional.of(lost.replica()));
     refused(ErrorCode.STALE_VERSION, order);
     begin(chunk, ChangeReason.MEMBER_FAILED, false);
-    refused(
-        ErrorCode.STALE_VERSION, new Operation.OrderReplica(chunk, place(B), Optional.empty()));
+    refused(ErrorCode.STALE_VERSION, new Operation.OrderReplica(chunk, place(B), Optional.empty()));
     refused(
         ErrorCode.STALE_VERSION,
         new Operation.OrderReplica(chunk, place(D), Optional.of(lost.replica())));
