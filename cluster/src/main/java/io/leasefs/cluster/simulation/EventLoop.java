@@ -22,6 +22,9 @@ import org.jspecify.annotations.Nullable;
  * its process is gone it is dropped.
  */
 final class EventLoop {
+  /** The instant, in nanoseconds, at which every world begins. */
+  private static final long BEGINNING = 1_000_000_000;
+
   /** Events and notes kept for a failure's report. */
   private static final int REMEMBERED = 60;
 
@@ -115,7 +118,7 @@ final class EventLoop {
   private final ArrayDeque<Note> newest = new ArrayDeque<>();
   private Consumer<Host> died = host -> {};
   private BiConsumer<Host, String> stepped = (host, what) -> {};
-  private long now = 1_000_000_000;
+  private long now = BEGINNING;
   private long order;
   private long steps;
   private long mostSteps = Long.MAX_VALUE;
@@ -232,9 +235,14 @@ final class EventLoop {
     digest ^= digest >>> 29;
   }
 
+  /** Nanoseconds since the beginning, as {@link #stamp} tells them. */
+  long sinceTheBeginning() {
+    return now - BEGINNING;
+  }
+
   /** An instant, for people. */
   static String stamp(long at) {
-    return String.format(Locale.ROOT, "%11.6f", (at - 1_000_000_000) / 1e9);
+    return String.format(Locale.ROOT, "%11.6f", (at - BEGINNING) / 1e9);
   }
 
   /** Something of the world, not of a process. */

@@ -1,5 +1,7 @@
 package io.leasefs.cluster.simulation;
 
+import io.leasefs.cluster.history.FileHistory;
+import io.leasefs.cluster.history.OrderCertificate;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.model.AppendResult;
 import io.leasefs.common.model.ChunkHandle;
@@ -238,7 +240,7 @@ final class RecordBook {
   // ---- what a file must be -----------------------------------------------------------------
 
   private FileHistory history(FilePath file) {
-    return histories.computeIfAbsent(file, f -> new FileHistory(loop::now));
+    return histories.computeIfAbsent(file, f -> new FileHistory(loop::sinceTheBeginning));
   }
 
   /** What was done with each file, and told of it. */

@@ -1,5 +1,7 @@
 package io.leasefs.cluster.simulation;
 
+import io.leasefs.cluster.history.FileHistory;
+import io.leasefs.cluster.history.Linearizability;
 import io.leasefs.common.api.ChunkApi.ReadMode;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.FilePath;

@@ -1,6 +1,6 @@
-package io.leasefs.cluster.simulation;
+package io.leasefs.cluster.history;
 
-import io.leasefs.cluster.simulation.FileHistory.Operation;
+import io.leasefs.cluster.history.FileHistory.Operation;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * told it, and at that place no other is tried. A read changes nothing, so it is done as soon as
  * the content is what it saw. Contents are nodes of one tree: equal ones are the same node.
  */
-final class Linearizability {
+public final class Linearizability {
   /** No more operations than these are told to people. */
   private static final int MOST_TOLD = 12;
 
@@ -39,7 +39,7 @@ final class Linearizability {
   private static final long MOST_LEFT_OUT = 10_000;
 
   /** What came of it. */
-  enum Kind {
+  public enum Kind {
     LINEARIZABLE,
     NOT_LINEARIZABLE,
     /** More had to be tried than was allowed. */
@@ -52,7 +52,7 @@ final class Linearizability {
    * @param steps how many operations were put in their place
    * @param explanation few operations that no order explains, where there is none
    */
-  record Verdict(Kind kind, long steps, String explanation) {}
+  public record Verdict(Kind kind, long steps, String explanation) {}
 
   /** One content: a record behind another content. */
   private static final class Content {
@@ -111,7 +111,7 @@ final class Linearizability {
    * @param budget how many operations may be put in their place before it is given up: steps, not
    *     time, so that the answer is always the same
    */
-  static Verdict check(FileHistory history, long budget) {
+  public static Verdict check(FileHistory history, long budget) {
     return new Linearizability(history, budget).judge();
   }
 

@@ -1,23 +1,24 @@
-package io.leasefs.cluster.simulation;
+package io.leasefs.cluster.history;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.LongSupplier;
 
 /**
  * What clients did with one file, and what they were told: calls and answers in the order in which
  * they happened, which is the order of the calls of these methods.
  */
-final class FileHistory {
+public final class FileHistory {
   /** Not answered, or not known. */
-  static final long NEVER = Long.MAX_VALUE;
+  public static final long NEVER = Long.MAX_VALUE;
 
   /** One append or one read of the whole file. */
-  static final class Operation {
+  public static final class Operation {
     private final Object name;
     private final boolean read;
     private final boolean mayBeOld;
-    private final int length;
+    private final long length;
     private final long called;
     private final long calledAt;
     private long answeredAt;
@@ -27,7 +28,7 @@ final class FileHistory {
     private List<Integer> content = List.of();
 
     private Operation(
-        Object name, boolean read, boolean mayBeOld, int length, long called, long calledAt) {
+        Object name, boolean read, boolean mayBeOld, long length, long called, long calledAt) {
       this.name = name;
       this.read = read;
       this.mayBeOld = mayBeOld;
@@ -46,7 +47,7 @@ final class FileHistory {
     }
 
     /** Of the record of an append, in bytes. */
-    int length() {
+    long length() {
       return length;
     }
 
@@ -76,7 +77,7 @@ final class FileHistory {
     }
 
     private static String at(long nanos) {
-      return EventLoop.stamp(nanos).trim();
+      return String.format(Locale.ROOT, "%.6f", nanos / 1e9);
     }
 
     @Override
@@ -99,9 +100,11 @@ final class FileHistory {
   private long instant;
 
   /**
-   * @param clock of the event loop; only for people: the order is that of the calls
+   * Nothing yet.
+   *
+   * @param clock nanoseconds since the beginning; only for people: the order is that of the calls
    */
-  FileHistory(LongSupplier clock) {
+  public FileHistory(LongSupplier clock) {
     this.clock = clock;
   }
 
@@ -112,7 +115,7 @@ final class FileHistory {
    * @param length of its record, at least 1
    * @return its number
    */
-  int append(Object name, int length) {
+  public int append(Object name, long length) {
     if (length < 1) {
       throw new IllegalArgumentException("length " + length);
     }
@@ -121,7 +124,7 @@ final class FileHistory {
   }
 
   /** An append is acknowledged. */
-  void placed(int append, long offset) {
+  public void placed(int append, long offset) {
     Operation operation = operations.get(append);
     operation.answered = ++instant;
     operation.answeredAt = clock.getAsLong();
@@ -129,7 +132,7 @@ final class FileHistory {
   }
 
   /** An append has failed for certain: its record is never in the file. */
-  void refused(int append) {
+  public void refused(int append) {
     operations.get(append).refused = true;
   }
 
@@ -138,13 +141,13 @@ final class FileHistory {
    *
    * @param mayBeOld it promises only a state that once was
    */
-  int read(Object name, boolean mayBeOld) {
+  public int read(Object name, boolean mayBeOld) {
     operations.add(new Operation(name, true, mayBeOld, 0, ++instant, clock.getAsLong()));
     return operations.size() - 1;
   }
 
   /** A read is answered with the records of these appends. */
-  void saw(int read, List<Integer> appends) {
+  public void saw(int read, List<Integer> appends) {
     Operation operation = operations.get(read);
     operation.answered = ++instant;
     operation.answeredAt = clock.getAsLong();

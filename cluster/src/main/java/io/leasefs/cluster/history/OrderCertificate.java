@@ -1,4 +1,4 @@
-package io.leasefs.cluster.simulation;
+package io.leasefs.cluster.history;
 
 import java.util.Map;
 import java.util.Optional;
@@ -10,7 +10,7 @@ import java.util.TreeMap;
  * the serials grow versions and offsets, and no two records overlap; and a record that was sent
  * after another one was acknowledged has the larger serial.
  */
-final class OrderCertificate {
+public final class OrderCertificate {
   private record Place(Object record, long version, long offset, int length) {}
 
   private final TreeMap<Long, Place> bySerial = new TreeMap<>();
@@ -25,7 +25,7 @@ final class OrderCertificate {
    *     now}
    * @return what is wrong with it
    */
-  Optional<String> acknowledged(
+  public Optional<String> acknowledged(
       Object record, long version, long serial, long offset, int length, long submitted, long now) {
     Place place = new Place(record, version, offset, length);
     Place same = bySerial.putIfAbsent(serial, place);

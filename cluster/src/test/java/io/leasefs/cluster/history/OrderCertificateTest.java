@@ -1,4 +1,4 @@
-package io.leasefs.cluster.simulation;
+package io.leasefs.cluster.history;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

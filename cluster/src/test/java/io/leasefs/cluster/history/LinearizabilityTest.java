@@ -1,9 +1,9 @@
-package io.leasefs.cluster.simulation;
+package io.leasefs.cluster.history;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasefs.cluster.simulation.Linearizability.Kind;
-import io.leasefs.cluster.simulation.Linearizability.Verdict;
+import io.leasefs.cluster.history.Linearizability.Kind;
+import io.leasefs.cluster.history.Linearizability.Verdict;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -13,10 +13,7 @@ import org.junit.jupiter.api.Test;
 class LinearizabilityTest {
   private static final long BUDGET = 100_000;
 
-  /** Is told as 0.000000. */
-  private static final long NOW = 1_000_000_000;
-
-  private final FileHistory history = new FileHistory(() -> NOW);
+  private final FileHistory history = new FileHistory(() -> 0);
 
   private int append(String name) {
     return history.append(name, 10);
@@ -279,8 +276,8 @@ class LinearizabilityTest {
   void storiesOfATrueFileArePossibleAndWithAReadPutOffTheyAreNot() {
     int impossible = 0;
     for (int seed = 0; seed < 300; seed++) {
-      Random random = new Chance(seed);
-      FileHistory told = new FileHistory(() -> NOW);
+      Random random = new Random(0x9e3779b97f4a7c15L * seed); // near seeds begin alike
+      FileHistory told = new FileHistory(() -> 0);
       boolean stale = random.nextBoolean();
       boolean mustFail = trueFile(random, told, stale);
       Verdict verdict = Linearizability.check(told, BUDGET);
