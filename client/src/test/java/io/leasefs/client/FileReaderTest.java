@@ -51,6 +51,9 @@ class FileReaderTest {
     final List<String> damaged = new ArrayList<>();
     boolean open;
 
+    /** It has not heard yet that the second chunk is sealed. */
+    boolean isBehind;
+
     @Override
     public CompletableFuture<Greeting> greet(ClientId client) {
       return CompletableFuture.completedFuture(
@@ -138,7 +141,7 @@ class FileReaderTest {
         }
         parts.accept(new ReadPart(at, checksums, payload));
       }
-      return CompletableFuture.completedFuture(new ReadEnd(length, 1, !master.open || first));
+      return CompletableFuture.completedFuture(new ReadEnd(length, 1, !master.open || master.isBehind || first));
     }
   }
 
@@ -305,6 +308,18 @@ class FileReaderTest {
       assertThat(Arrays.copyOf(part, 50_000))
           .isEqualTo(Arrays.copyOfRange(content, CHUNK + 100_000, CHUNK + 150_000));
       assertThat(reader.length()).isEqualTo(CHUNK + 150_000);
+    }
+  }
+
+  @Test
+  void endOfAChunkWhoseSealTheMasterDoesNotKnowIsTheEndOfTheFileOnceItHasBeenAsked() {
+    master.open = true;
+    master.isBehind = true;
+    try (FileReader reader = open()) {
+      assertThat(reader.read(CHUNK, ByteBuffer.allocate(3 * MIB))).isEqualTo(2 * MIB + 12_345);
+      int before = master.layouts.get();
+      assertThat(reader.read(content.length, ByteBuffer.allocate(10))).isEqualTo(-1);
+      assertThat(master.layouts.get() - before).isEqualTo(1);
     }
   }
 

@@ -116,6 +116,36 @@ class LeaseFsTest {
   }
 
   @Test
+  void readAcrossTheEndOfAChunkThatWasSealedMeanwhileGoesOnToTheEndOfTheFile() {
+    byte[] content = random(CHUNK + 500);
+    try (LeaseFs other = LeaseFs.connect(LeaseFsConfig.of("m1:9000"), network);
+        FileWriter writer = files.create("/log");
+        FileReader reader = other.open("/log")) {
+      writer.write(content, 0, 1 << 20);
+      writer.flush();
+      assertThat(reader.read((1 << 20) - 10, ByteBuffer.allocate(20))).isEqualTo(10); // still open
+      writer.write(content, 1 << 20, content.length - (1 << 20));
+      writer.flush();
+      ByteBuffer end = ByteBuffer.allocate(2000);
+      assertThat(reader.read(CHUNK - 1000, end)).isEqualTo(1500);
+      assertThat(end.array()).startsWith(Arrays.copyOfRange(content, CHUNK - 1000, CHUNK + 500));
+    }
+  }
+
+  @Test
+  void readThatMeetsTheEndOfTheLastKnownChunkAsksWhetherTheFileGoesOn() {
+    byte[] content = random(1500);
+    write("/log", Arrays.copyOf(content, 1000), 1000);
+    try (FileReader reader = files.open("/log")) {
+      assertThat(reader.read(0, ByteBuffer.allocate(2000))).isEqualTo(1000); // knows a closed file
+      try (FileWriter writer = files.append("/log")) {
+        writer.write(content, 1000, 500);
+      }
+      assertThat(reader.read(900, ByteBuffer.allocate(2000))).isEqualTo(600);
+    }
+  }
+
+  @Test
   void writersOfOneFileInOneProcessShareItsSequences() throws IOException {
     write("/log", new byte[0], 1);
     try (RecordAppender one = files.recordAppender("/log");

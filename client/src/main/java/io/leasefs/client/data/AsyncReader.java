@@ -129,18 +129,29 @@ public final class AsyncReader {
       long at = from + total();
       LocationCache.Found found = source.cache().find(file, at, notBefore);
       if (found.chunk().isPresent()) {
-        readChunk(found.chunk().get(), at);
+        readChunk(found.chunk().get(), found.askedAt(), at);
       } else if (!found.isEnd()) {
         fetch(found.missingPage(), this::go, result);
-      } else if (total() > 0 || found.askedAt() >= startedAt) {
+      } else {
+        endsAsOf(found.askedAt());
+      }
+    }
+
+    /**
+     * What is known ends here. Where it was asked for before this read began, the file may have
+     * gone on since, and records behind this end may have been acknowledged (protocol, section 7).
+     */
+    private void endsAsOf(long askedAt) {
+      if (askedAt >= startedAt) {
         result.complete(total() > 0 ? total() : -1);
       } else {
+        source.cache().forget(file);
         notBefore = startedAt;
         go();
       }
     }
 
-    private void readChunk(ChunkLayout chunk, long at) {
+    private void readChunk(ChunkLayout chunk, long askedAt, long at) {
       ByteBuffer part = target.duplicate();
       if (chunk.seal().isPresent()) {
         long left = chunk.fileOffset() + chunk.seal().get().lengthBytes() - at;
@@ -149,9 +160,8 @@ public final class AsyncReader {
       Futures.onDone(
           source.reads().read(chunk, at - chunk.fileOffset(), part, mode),
           end -> {
-            int got = part.position() - target.position();
             target.position(part.position());
-            partRead(chunk, end, got);
+            partRead(chunk, askedAt, end);
           },
           failure -> {
             target.position(part.position());
@@ -159,19 +169,15 @@ public final class AsyncReader {
           });
     }
 
-    private void partRead(ChunkLayout chunk, ReadEnd end, int got) {
+    private void partRead(ChunkLayout chunk, long askedAt, ReadEnd end) {
       failures = 0;
       if (chunk.seal().isPresent() || !target.hasRemaining()) {
         go();
       } else if (end.sealed()) {
-        // The file may go on behind it: the layout is older than the chunk's end.
-        source.cache().forget(file);
-        notBefore = now();
-        if (got > 0) {
-          result.complete(total());
-        } else {
-          go();
-        }
+        // The layout does not know of the seal. Where it was asked for since this read began, the
+        // chunk had no successor then (its length is logged first), so there was an instant since
+        // at which the file ended with it.
+        endsAsOf(askedAt);
       } else {
         result.complete(total() > 0 ? total() : -1);
       }
