@@ -5,6 +5,7 @@ import io.leasefs.client.cli.ExitCode;
 import io.leasefs.client.cli.Json;
 import io.leasefs.client.cli.Quantities;
 import io.leasefs.client.cli.Verb;
+import io.leasefs.cluster.demo.HistoryCheck;
 import io.leasefs.cluster.demo.Torture;
 import io.leasefs.cluster.demo.TortureVerdict;
 import io.leasefs.common.error.ErrorCode;
@@ -19,7 +20,7 @@ import picocli.CommandLine.Parameters;
 
 /** {@code leasefs torture}. */
 @Command(
-    description = "Harm real servers at random while clients append, and check every record.",
+    description = "Harm real servers at random while clients append and read; check all they saw.",
     footer = {
       "",
       "Runs on a cluster of its own: one master, five chunkservers. Faults: kill, freeze, cut,",
@@ -27,11 +28,11 @@ import picocli.CommandLine.Parameters;
       "is fast or slow from the start, up to the bound that leases allow for, and its wall clock",
       "is off by up to a day). A seed gives the same harm in the same order; processes are real,",
       "so it is not the same run.",
-      "Exit 0: nothing lost, doubled or out of order, never two primaries, replicas equal, and all",
-      "can be written again when healed. Exit 10: not so, or fewer than 50 appends a second before",
-      "the first fault: then it is void, which proves nothing. In more than ten minutes clients"
-          + " rest",
-      "between their records: about 1,200,000 are written, however long it lasts.",
+      "Exit 0: nothing lost, doubled or out of order, what readers saw meanwhile can have happened",
+      "in one order, never two primaries, replicas equal, and all can be written and read again",
+      "when healed. Exit 10: not so, or fewer than 50 appends a second before the first fault:",
+      "then it is void, which proves nothing. In more than ten minutes clients rest between their",
+      "records: about 1,200,000 are written, however long it lasts.",
       "",
       "Examples:",
       "  leasefs torture 2m",
@@ -118,6 +119,11 @@ public final class TortureVerb extends Verb {
         "overlapMillis", v.overlapMillis(),
         "closestMillis", v.closestMillis() < 0 ? null : v.closestMillis(),
         "lateRefusals", v.lateRefusals(),
+        "reads", v.history().reads(),
+        "readsFailed", v.history().failedReads(),
+        "readsStale", v.history().staleReads(),
+        "histories", v.history().histories(),
+        "historiesUndecided", v.history().undecided(),
         "perSecondBefore", v.perSecond(),
         "faults", v.faults(),
         "differing", v.differing(),
@@ -130,6 +136,16 @@ public final class TortureVerb extends Verb {
         String.format(
             "records acknowledged %d   lost %d   doubled %d   out of order %d   clients ended %d%n",
             v.acknowledged(), v.lost(), v.doubled(), v.outOfOrder(), v.clientsEnded()));
+    HistoryCheck history = v.history();
+    text.append(
+        String.format(
+            "reads %d   without an answer %d   stale as they may be %d   pieces of histories"
+                + " checked %d   undecided %d%n",
+            history.reads(),
+            history.failedReads(),
+            history.staleReads(),
+            history.histories(),
+            history.undecided()));
     text.append(
         String.format(
             "chunks %d   tenures %d   two primaries %d ms   early grants %d   closest hand-over %s"
@@ -151,7 +167,7 @@ public final class TortureVerb extends Verb {
           .append(v.perSecond())
           .append(" appends a second before the first fault, fewer than ")
           .append(TortureVerdict.LEAST_PER_SECOND)
-          .append(", or no fault: this proves nothing");
+          .append(", or no fault, or no read: this proves nothing");
     }
     for (String failure : v.failures()) {
       text.append(System.lineSeparator()).append("  ").append(failure);

@@ -73,15 +73,33 @@ public record Evidence(
    * @param file which of the demo's files
    * @param client 0, 1, 2 ...
    * @param number 1, 2, 3 ... per client; each is sent when the one before it is answered
+   * @param submittedNanos when it was sent for the first time
+   * @param offset its first byte in the file
    * @param chunk that holds it
    * @param version under which it was acknowledged
+   * @param serial its place in the chunk's order
    * @param atNanos when the client was told
    */
   public record Acknowledged(
-      String file, int client, long number, String chunk, long version, long atNanos) {
+      String file,
+      int client,
+      long number,
+      long submittedNanos,
+      long offset,
+      String chunk,
+      long version,
+      long serial,
+      long atNanos) {
     public Acknowledged {
       requireNonNull(file, "file");
       requireNonNull(chunk, "chunk");
+    }
+  }
+
+  /** A record of which its client never learnt what became of it. */
+  public record Unanswered(String file, int client, long number, long submittedNanos) {
+    public Unanswered {
+      requireNonNull(file, "file");
     }
   }
 

@@ -11,7 +11,6 @@ import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ChunkLayout;
 import io.leasefs.common.model.Location;
-import java.io.IOException;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
@@ -28,8 +27,14 @@ final class ReadBack {
   }
 
   /** Every record of the file, in its order. */
-  List<Found> records(String path) throws IOException {
+  List<Found> records(String path) {
     List<Found> found = new ArrayList<>();
+    records(path, found);
+    return found;
+  }
+
+  /** The same into a list, which has all records before the first that cannot be read. */
+  void records(String path, List<Found> found) {
     try (FileReader reader = client.open(path)) {
       byte[] piece = new byte[Writers.RECORD_BYTES * 1024];
       long offset = 0;
@@ -37,18 +42,18 @@ final class ReadBack {
       for (int got = 0; got >= 0; ) {
         got = reader.read(piece, filled, piece.length - filled);
         filled += Math.max(0, got);
-        if (filled == piece.length || got < 0) {
-          int whole = filled / Writers.RECORD_BYTES;
-          for (int i = 0; i < whole; i++) {
-            int at = i * Writers.RECORD_BYTES;
-            found.add(Writers.parse(path, piece, at, offset + at));
-          }
-          offset += filled;
-          filled = 0;
+        int whole = filled - filled % Writers.RECORD_BYTES;
+        for (int at = 0; at < whole; at += Writers.RECORD_BYTES) {
+          found.add(Writers.parse(path, piece, at, offset + at));
         }
+        System.arraycopy(piece, whole, piece, 0, filled - whole);
+        offset += whole;
+        filled -= whole;
+      }
+      if (filled > 0) {
+        found.add(new Found(path, -1, offset, offset)); // half a record is none
       }
     }
-    return found;
   }
 
   /** Every replica's bytes, as that very server gives them; servers that are gone are left out. */

@@ -7,10 +7,13 @@ import io.leasefs.client.LeaseFsConfig;
 import io.leasefs.cluster.demo.Evidence.Acknowledged;
 import io.leasefs.cluster.demo.Evidence.Copy;
 import io.leasefs.cluster.demo.Evidence.Found;
+import io.leasefs.cluster.demo.Evidence.Refused;
+import io.leasefs.cluster.demo.Evidence.Unanswered;
 import io.leasefs.cluster.mini.MiniCluster;
 import io.leasefs.cluster.mini.MiniConfig;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.lease.LeaseTerms;
+import io.leasefs.common.model.ServerAddress;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -21,12 +24,14 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Clients append records to several files while servers are killed, frozen, cut off and starved of
- * disk, for as long as asked; then all is healed, must work again in a bounded time, and is read
- * back. Real processes, so a seed gives the same harm in the same order, not the same run.
+ * Clients append records to several files and others read them while servers are killed, frozen,
+ * cut off and starved of disk, for as long as asked; then all is healed, must work again in a
+ * bounded time, and is read back. Real processes, so a seed gives the same harm in the same order,
+ * not the same run.
  */
 public final class Torture {
   private static final long SECOND = 1_000_000_000;
@@ -37,8 +42,13 @@ public final class Torture {
   /** A run no longer than this goes as fast as it can. */
   private static final long FAST_NANOS = 600 * SECOND;
 
-  /** About 200 bytes of memory each. */
+  /** About 400 bytes of memory each, when they are judged. */
   private static final long MOST_RECORDS = 1_200_000;
+
+  private static final long LEAST_READER_REST_NANOS = SECOND / 10;
+
+  /** About 50 bytes of memory each. */
+  private static final long MOST_READS = 1_000_000;
 
   private static final long CHUNK_BYTES = 1 << 20;
   private static final String FOLDER = "/torture";
@@ -119,60 +129,112 @@ public final class Torture {
   }
 
   private TortureVerdict runOn(MiniCluster cluster) throws IOException, InterruptedException {
-    List<Writers> all = new ArrayList<>();
+    List<Writers> writers = new ArrayList<>();
+    List<Readers> readers = new ArrayList<>();
     try (LeaseFs client = LeaseFs.connect(LeaseFsConfig.of(List.of(cluster.masterAddress())))) {
       var _ = client.mkdir(FOLDER, true, 0755);
-      FILES.forEach(
-          (file, writesOn) -> {
-            create(client, file);
-            all.add(
-                new Writers(
-                    List.of(cluster.masterAddress()),
-                    file,
-                    CLIENTS_PER_FILE,
-                    writesOn,
-                    true,
-                    restNanos(durationNanos)));
-          });
-      boolean _ = awaitProgress(all, System.nanoTime());
-      long before = count(all);
+      FILES.forEach((file, writesOn) -> start(cluster, client, file, writers, readers));
+      boolean _ = awaitProgress(writers, readers, System.nanoTime());
+      long before = count(writers);
       TimeUnit.NANOSECONDS.sleep(WARM_UP_NANOS);
-      long perSecond = (count(all) - before) * SECOND / WARM_UP_NANOS;
+      long perSecond = (count(writers) - before) * SECOND / WARM_UP_NANOS;
       tell("before the first fault: " + perSecond + " appends a second");
       Harms harms = new Harms(cluster, terms, kinds, seed, this::tell);
       harms.run(System.nanoTime() + durationNanos);
       tell("all is healed");
-      boolean converged = awaitProgress(all, System.nanoTime());
-      List<Acknowledged> acknowledged = new ArrayList<>();
-      List<String> failures = new ArrayList<>();
-      for (Writers writers : all) {
-        acknowledged.addAll(writers.stop());
-        failures.addAll(writers.failures());
-      }
+      boolean converged = awaitProgress(writers, readers, System.nanoTime());
+      stop(writers, readers);
       tell("reading everything back");
+      List<String> broken = new ArrayList<>();
+      FILES.keySet().forEach(file -> seal(client, file, broken));
       ReadBack back = new ReadBack(client);
-      List<Found> found = new ArrayList<>();
-      for (String file : FILES.keySet()) {
-        seal(client, file);
-        found.addAll(back.records(file));
-      }
+      HistoryCheck.Story story = story(writers, readers, back);
       List<Copy> copies = equalCopies(back);
       return TortureVerdict.of(
           new TortureVerdict.Evidence(
               perSecond,
               converged,
-              acknowledged,
-              found,
+              broken,
+              story,
               copies,
               clocks.trueTimes(MiniDemoCluster.readAll(cluster.folder())),
               harms.deaths(),
               counts(harms),
-              failures.size()));
+              writers.stream().mapToLong(each -> each.failures().size()).sum()));
     } finally {
-      for (Writers writers : all) {
-        List<Acknowledged> _ = writers.stop();
-      }
+      stop(writers, readers);
     }
+  }
+
+  private void start(
+      MiniCluster cluster,
+      LeaseFs client,
+      String file,
+      List<Writers> writers,
+      List<Readers> readers) {
+    List<ServerAddress> masters = List.of(cluster.masterAddress());
+    create(client, file);
+    writers.add(
+        new Writers(
+            masters,
+            file,
+            CLIENTS_PER_FILE,
+            Boolean.TRUE.equals(FILES.get(file)),
+            true,
+            restNanos(durationNanos)));
+    readers.add(
+        new Readers(
+            masters,
+            new SeenFile(file, Writers.RECORD_BYTES),
+            readerRestNanos(durationNanos),
+            seed));
+  }
+
+  private static void stop(List<Writers> writers, List<Readers> readers)
+      throws InterruptedException {
+    for (Writers each : writers) {
+      List<Acknowledged> _ = each.stop();
+    }
+    for (Readers each : readers) {
+      each.stop();
+    }
+  }
+
+  /** What clients were told, and what is there in the end. */
+  private HistoryCheck.Story story(List<Writers> writers, List<Readers> readers, ReadBack back)
+      throws InterruptedException {
+    List<Acknowledged> acknowledged = new ArrayList<>();
+    List<Refused> refused = new ArrayList<>();
+    List<Unanswered> unanswered = new ArrayList<>();
+    for (Writers each : writers) {
+      acknowledged.addAll(each.stop());
+      refused.addAll(each.refused());
+      unanswered.addAll(each.unanswered());
+    }
+    List<Found> found = new ArrayList<>();
+    List<HistoryCheck.Unreadable> unreadable = new ArrayList<>();
+    for (String file : FILES.keySet()) {
+      List<Found> inOrder = new ArrayList<>();
+      try {
+        back.records(file, inOrder);
+      } catch (LeaseFsException e) {
+        long readTo = (long) inOrder.size() * Writers.RECORD_BYTES;
+        unreadable.add(new HistoryCheck.Unreadable(file, readTo, String.valueOf(e.getMessage())));
+      }
+      found.addAll(inOrder);
+    }
+    return new HistoryCheck.Story(
+        beganNanos,
+        terms.grantorValidityNanos(),
+        FILES.keySet().stream()
+            .filter(file -> Boolean.TRUE.equals(FILES.get(file)))
+            .collect(Collectors.toSet()),
+        acknowledged,
+        refused,
+        unanswered,
+        found,
+        unreadable,
+        readers.stream().map(Readers::seen).toList());
   }
 
   /**
@@ -182,6 +244,12 @@ public final class Torture {
   static long restNanos(long durationNanos) {
     int clients = FILES.size() * CLIENTS_PER_FILE;
     return durationNanos <= FAST_NANOS ? 0 : durationNanos / MOST_RECORDS * clients;
+  }
+
+  /** How long a reader rests after each answer. */
+  static long readerRestNanos(long durationNanos) {
+    int readers = FILES.size() * ReaderKind.values().length;
+    return Math.max(LEAST_READER_REST_NANOS, durationNanos / MOST_READS * readers);
   }
 
   private Map<String, Integer> counts(Harms harms) {
@@ -205,19 +273,28 @@ public final class Torture {
   }
 
   /** Its last chunk is sealed, so that its replicas can be compared. */
-  private static void seal(LeaseFs client, String file) {
-    client.append(file).close();
+  private static void seal(LeaseFs client, String file, List<String> broken) {
+    try {
+      client.append(file).close();
+    } catch (LeaseFsException e) {
+      broken.add(file + " cannot be opened and closed when healed: " + e.getMessage());
+    }
   }
 
   private static long count(List<Writers> all) {
     return all.stream().mapToLong(Writers::count).sum();
   }
 
-  /** True where every file acknowledges again within two promises and a quarter of a minute. */
-  private boolean awaitProgress(List<Writers> all, long from) throws InterruptedException {
+  /**
+   * True where every file acknowledges again, and every reader of it is answered, within two
+   * promises and a quarter of a minute.
+   */
+  private boolean awaitProgress(List<Writers> writers, List<Readers> readers, long from)
+      throws InterruptedException {
     long deadline = from + 2 * terms.grantorValidityNanos() + 15 * SECOND;
     while (System.nanoTime() - deadline < 0) {
-      if (all.stream().allMatch(writers -> writers.newestAcknowledgementNanos() - from > 0)) {
+      if (writers.stream().allMatch(each -> each.newestAcknowledgementNanos() - from > 0)
+          && readers.stream().allMatch(each -> each.haveReadSince(from))) {
         return true;
       }
       TimeUnit.MILLISECONDS.sleep(20);

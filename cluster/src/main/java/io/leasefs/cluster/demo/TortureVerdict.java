@@ -2,7 +2,7 @@ package io.leasefs.cluster.demo;
 
 import io.leasefs.cluster.demo.Evidence.Acknowledged;
 import io.leasefs.cluster.demo.Evidence.Copy;
-import io.leasefs.cluster.demo.Evidence.Found;
+import io.leasefs.cluster.demo.HistoryCheck.Unreadable;
 import io.leasefs.common.model.ClusterEvent;
 import io.leasefs.common.model.EventKind;
 import java.util.ArrayList;
@@ -26,6 +26,7 @@ import java.util.TreeMap;
  * @param overlapMillis longest time in which two servers were primary of a chunk
  * @param closestMillis shortest time between a holder's end and the next grant; -1: there was none
  * @param lateRefusals mutations that a primary refused because its lease was over
+ * @param history of what readers saw while all this went on
  * @param perSecond acknowledged records a second before the first fault
  * @param faults how often each was done
  * @param isVoid too little was going on for this to prove anything
@@ -43,6 +44,7 @@ public record TortureVerdict(
     long overlapMillis,
     long closestMillis,
     long lateRefusals,
+    HistoryCheck history,
     long perSecond,
     Map<String, Integer> faults,
     List<String> differing,
@@ -51,18 +53,22 @@ public record TortureVerdict(
   /** Below so many acknowledged records a second before the first fault, it proves nothing. */
   public static final long LEAST_PER_SECOND = 50;
 
+  /** The simulator's, too. */
+  private static final long HISTORY_STEPS = 100_000;
+
   private static final long MILLION = 1_000_000;
 
   /**
    * What it is made of.
    *
+   * @param broken what could not be done when all was healed, a line each
    * @param events each server's in the order of its file
    */
   record Evidence(
       long perSecond,
       boolean converged,
-      List<Acknowledged> acknowledged,
-      List<Found> found,
+      List<String> broken,
+      HistoryCheck.Story story,
       List<Copy> copies,
       List<ClusterEvent> events,
       List<Harms.Death> deaths,
@@ -81,7 +87,19 @@ public record TortureVerdict(
   }
 
   static TortureVerdict of(Evidence evidence) {
-    RecordCheck records = RecordCheck.of(evidence.acknowledged(), List.of(), evidence.found());
+    return of(evidence, HISTORY_STEPS);
+  }
+
+  /**
+   * Judges.
+   *
+   * @param steps budget for each piece of a file's history
+   */
+  static TortureVerdict of(Evidence evidence, long steps) {
+    HistoryCheck.Story story = evidence.story();
+    List<Acknowledged> acknowledged = story.acknowledged();
+    RecordCheck records = RecordCheck.of(readable(story), story.refused(), story.found());
+    HistoryCheck history = HistoryCheck.of(story, steps);
     List<String> differing = RecordCheck.differing(evidence.copies());
     long tenures = 0;
     long early = 0;
@@ -115,7 +133,7 @@ public record TortureVerdict(
         failures,
         records.strange() > 0,
         records.strange() + " records in the files are none that a client can have sent");
-    List<String> uncompared = RecordCheck.uncompared(evidence.acknowledged(), evidence.copies());
+    List<String> uncompared = RecordCheck.uncompared(acknowledged, evidence.copies());
     failIf(
         failures,
         !uncompared.isEmpty() || evidence.copies().isEmpty(),
@@ -126,10 +144,29 @@ public record TortureVerdict(
         !cut.isEmpty(),
         "leases cannot be judged, records of events outgrew their files: "
             + String.join(", ", cut));
-    failIf(failures, !evidence.converged(), "not every file could be written again when healed");
-    boolean isVoid = evidence.perSecond() < LEAST_PER_SECOND || evidence.faults().isEmpty();
+    failIf(
+        failures,
+        !evidence.converged(),
+        "not every file could be written and read again when healed");
+    failures.addAll(evidence.broken());
+    for (Unreadable each : story.unreadable()) {
+      long there = acknowledged.stream().filter(record -> isBehind(record, each)).count();
+      failures.add(
+          each.file()
+              + " cannot be read from byte "
+              + each.offset()
+              + " on, where "
+              + there
+              + " acknowledged records are: "
+              + each.why());
+    }
+    failures.addAll(history.failures());
+    boolean isVoid =
+        evidence.perSecond() < LEAST_PER_SECOND
+            || evidence.faults().isEmpty()
+            || history.reads() == 0;
     return new TortureVerdict(
-        evidence.acknowledged().size(),
+        acknowledged.size(),
         records.lost(),
         records.doubled(),
         records.outOfOrder(),
@@ -140,11 +177,23 @@ public record TortureVerdict(
         (overlap + MILLION - 1) / MILLION,
         closest == Long.MAX_VALUE ? -1 : Math.floorDiv(closest, MILLION),
         evidence.events().stream().filter(e -> e.kind() == EventKind.HOLDER_REFUSED_LATE).count(),
+        history,
         evidence.perSecond(),
         evidence.faults(),
         differing,
         isVoid,
         failures);
+  }
+
+  /** Of what cannot be read nobody knows whether it is lost. */
+  private static List<Acknowledged> readable(HistoryCheck.Story story) {
+    return story.acknowledged().stream()
+        .filter(record -> story.unreadable().stream().noneMatch(each -> isBehind(record, each)))
+        .toList();
+  }
+
+  private static boolean isBehind(Acknowledged record, Unreadable from) {
+    return record.file().equals(from.file()) && record.offset() >= from.offset();
   }
 
   /** A dead process is no primary, whatever it was promised. */

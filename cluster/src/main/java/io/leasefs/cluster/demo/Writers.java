@@ -5,6 +5,9 @@ import io.leasefs.client.LeaseFsConfig;
 import io.leasefs.client.RecordAppender;
 import io.leasefs.cluster.demo.Evidence.Acknowledged;
 import io.leasefs.cluster.demo.Evidence.Found;
+import io.leasefs.cluster.demo.Evidence.Refused;
+import io.leasefs.cluster.demo.Evidence.Unanswered;
+import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.AppendResult;
 import io.leasefs.common.model.ServerAddress;
@@ -36,6 +39,8 @@ final class Writers {
   private final String file;
   private final List<Thread> threads = new ArrayList<>();
   private final List<Acknowledged> acknowledged = Collections.synchronizedList(new ArrayList<>());
+  private final List<Refused> refused = Collections.synchronizedList(new ArrayList<>());
+  private final List<Unanswered> unanswered = Collections.synchronizedList(new ArrayList<>());
   private final List<String> failures = Collections.synchronizedList(new ArrayList<>());
   private final boolean carriesOn;
   private final long restNanos;
@@ -86,12 +91,24 @@ final class Writers {
     try (LeaseFs files = LeaseFs.connect(LeaseFsConfig.of(masters).withWritesOn(writesOn));
         RecordAppender appender = files.recordAppender(file)) {
       boolean stopped = false;
+      String chunk = ""; // one text for all records of a chunk: an hour of them has to fit
       for (long number = 1; !stopped; number++) {
-        AppendResult result = appender.append(record(client, number));
+        long submitted = System.nanoTime();
+        AppendResult result = append(appender, client, number, submitted);
         long now = System.nanoTime();
+        String name = result.chunk().toString();
+        chunk = chunk.equals(name) ? chunk : name;
         acknowledged.add(
             new Acknowledged(
-                file, client, number, result.chunk().toString(), result.version(), now));
+                file,
+                client,
+                number,
+                submitted,
+                result.fileOffset(),
+                chunk,
+                result.version(),
+                result.serial(),
+                now));
         newestAcknowledgementNanos = now;
         stopped = stopping.await(restNanos, TimeUnit.NANOSECONDS);
       }
@@ -100,6 +117,21 @@ final class Writers {
       failures.add(file + ", client " + client + ": interrupted");
     } catch (LeaseFsException e) {
       failures.add(file + ", client " + client + ": " + e.getMessage());
+    }
+  }
+
+  private AppendResult append(RecordAppender appender, int client, long number, long submitted) {
+    try {
+      return appender.append(record(client, number));
+    } catch (LeaseFsException e) {
+      // TIMED_OUT is said only of a record that no server can have; here, or of one that was
+      // interrupted.
+      if (e.code() == ErrorCode.TIMED_OUT && !Thread.currentThread().isInterrupted()) {
+        refused.add(new Refused(file, client, number));
+      } else {
+        unanswered.add(new Unanswered(file, client, number, submitted));
+      }
+      throw e;
     }
   }
 
@@ -147,6 +179,15 @@ final class Writers {
       }
     }
     return List.copyOf(acknowledged);
+  }
+
+  /** Records that are not in the file, and never will be. */
+  List<Refused> refused() {
+    return List.copyOf(refused);
+  }
+
+  List<Unanswered> unanswered() {
+    return List.copyOf(unanswered);
   }
 
   List<String> failures() {

@@ -67,7 +67,7 @@ class VerdictTest {
         }
         String chunk = appends && n > 2 ? NEXT : CHUNK;
         long version = n <= 2 ? 8 : appends ? 1 : 9;
-        acknowledged.add(new Acknowledged(file, 0, n, chunk, version, at));
+        acknowledged.add(acknowledged(file, n, chunk, version, at));
         found.add(new Found(file, 0, n, 100L * n));
       }
     }
@@ -128,7 +128,7 @@ class VerdictTest {
     acknowledged.replaceAll(
         a ->
             a.file().equals(Evidence.APPENDS) && a.chunk().equals(NEXT)
-                ? new Acknowledged(a.file(), 0, a.number(), NEXT, 1, a.atNanos() + 2 * SECOND)
+                ? acknowledged(a.file(), a.number(), NEXT, 1, a.atNanos() + 2 * SECOND)
                 : a);
     failsWith("appends: a gap of 2700 ms, more than 1300 ms");
   }
@@ -305,5 +305,10 @@ class VerdictTest {
     Evidence read = new EvidenceFolder(folder).read();
     assertThat(read).isEqualTo(evidence);
     assertThat(Verdict.of(read)).isEqualTo(Verdict.of(evidence));
+  }
+
+  private static Acknowledged acknowledged(
+      String file, long number, String chunk, long version, long at) {
+    return new Acknowledged(file, 0, number, at - 1, 100 * number, chunk, version, number, at);
   }
 }
