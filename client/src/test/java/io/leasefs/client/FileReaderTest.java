@@ -141,7 +141,8 @@ class FileReaderTest {
         }
         parts.accept(new ReadPart(at, checksums, payload));
       }
-      return CompletableFuture.completedFuture(new ReadEnd(length, 1, !master.open || master.isBehind || first));
+      return CompletableFuture.completedFuture(
+          new ReadEnd(length, 1, !master.open || master.isBehind || first));
     }
   }
 
