@@ -448,7 +448,9 @@ public final class ChunkServer implements ChunkApi {
     public ReplicaLoop create(ChunkSpec spec, ReplicaId replica, Certainty certainty)
         throws IOException {
       StoredChunk stored = store.create(spec, replica, certainty);
-      return loop(stored, ReplicaCore.born(stored.image(), terms));
+      ReplicaLoop born = loop(stored, ReplicaCore.born(stored.image(), terms));
+      session.post(new SessionEvent.Told(new News.Born(born.core().report())));
+      return born;
     }
 
     @Override

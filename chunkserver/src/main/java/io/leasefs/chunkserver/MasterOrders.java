@@ -237,6 +237,8 @@ final class MasterOrders implements SessionListener {
                 if (isUnreadable(delete.chunk())) {
                   table.delete(delete.chunk());
                 }
+                // What would give birth to it may still be on its way.
+                table.bury(delete.chunk(), delete.replica());
                 tell(new News.Gone(delete.chunk(), delete.replica()));
               } else if (loop.core().mayDelete(delete)) {
                 table.delete(delete.chunk());

@@ -236,6 +236,11 @@ final class ReplicaTable {
     }
   }
 
+  /** This copy is never to be here any more, whether it ever was or not. */
+  void bury(ChunkHandle chunk, ReplicaId replica) {
+    bury(chunk, replica.value());
+  }
+
   private void bury(ChunkHandle chunk, long replica) {
     synchronized (buried) {
       buried.merge(chunk, replica, Math::max);

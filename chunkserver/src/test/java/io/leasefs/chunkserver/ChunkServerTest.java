@@ -608,6 +608,34 @@ class ChunkServerTest {
     awaitReport(Heartbeat.ReplicaState.LEARNER, new ReplicaId(51));
   }
 
+  /** Only who knows of a copy can have it deleted; of an open one nothing else is ever told. */
+  @Test
+  void bornCopyIsToldOfWithTheNextHeartbeat() {
+    master.grant(CS1, grant(1, 0, CS1, CS2));
+    time.pass(20);
+    Frame first = append(1, "one;");
+    stream(CS1).send(first);
+    assertThat(answerTo(first)).isInstanceOf(FrameAnswer.Applied.class);
+    time.pass(TERMS.heartbeatNanos() / 1_000_000 + 20);
+
+    assertThat(master.replicas)
+        .extracting(Heartbeat.ReplicaReport::replica)
+        .contains(member(CS1).replica(), member(CS2).replica());
+  }
+
+  /** Its chunk is gone, and what would give birth to it was long on its way. */
+  @Test
+  void nothingIsBornAfterAnOrderToDeleteItThoughItWasNotHere() {
+    master.order(CS2, new Heartbeat.DeleteCommand(CHUNK, member(CS2).replica(), 1));
+    time.pass(50);
+
+    Configuration birth = grant(1, 0, CS1, CS2).configuration();
+    master.order(CS2, new Heartbeat.SealCommand(SPEC, member(CS2), 2, Optional.of(birth)));
+    time.pass(500);
+
+    assertThat(server(CS2).copies()).isEmpty();
+  }
+
   @Test
   void learnerPullsUntilItIsNearAndJoinsWithTheNextRecovery() {
     master.grant(CS1, grant(1, 0, CS1, CS2));

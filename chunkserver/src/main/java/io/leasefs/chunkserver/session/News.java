@@ -25,6 +25,13 @@ public sealed interface News {
   /** The primary blames a member. */
   record Failed(FailedMember failed) implements News {}
 
+  /**
+   * A replica was born: by a chunk's first mutation, its lease, or an order to seal it. Not urgent,
+   * for the log names it; but it may be born so late that the log does so no more, and who has not
+   * heard of it could not have it deleted.
+   */
+  record Born(ReplicaReport report) implements News {}
+
   /** A replica is new, has changed its state, or a learner has come nearer. */
   record Changed(ReplicaReport report) implements News {}
 

@@ -20,34 +20,47 @@ final class Outbox {
   private static final long NEVER = Long.MAX_VALUE;
 
   /** What a piece of news is about; of the same subject only the newest is kept. */
-  private record Subject(Class<? extends News> kind, Object about) {}
+  private record Subject(Kind kind, Object about) {}
+
+  /** Whether there is a replica, and which, is one subject: an older one must not undo a newer. */
+  private enum Kind {
+    RELEASED,
+    SEALED,
+    STARTED,
+    FAILED,
+    REPLICA
+  }
 
   private record Row(News news, long firstSequence) {}
 
   private final Map<Subject, Row> rows = new LinkedHashMap<>();
 
   void add(News news) {
-    Subject subject = new Subject(news.getClass(), about(news));
+    Subject subject = subject(news);
     rows.remove(subject);
     rows.put(subject, new Row(news, NEVER));
   }
 
-  private static Object about(News news) {
+  private static Subject subject(News news) {
     return switch (news) {
-      case News.Released released -> released.lease();
-      case News.Sealed sealed -> sealed.answer().chunk();
-      case News.Started started -> started.started().chunk();
+      case News.Released released -> new Subject(Kind.RELEASED, released.lease());
+      case News.Sealed sealed -> new Subject(Kind.SEALED, sealed.answer().chunk());
+      case News.Started started -> new Subject(Kind.STARTED, started.started().chunk());
       case News.Failed failed ->
-          List.of(failed.failed().chunk(), failed.failed().version(), failed.failed().member());
-      case News.Changed changed -> changed.report().spec().handle();
-      case News.Gone gone -> gone.chunk();
+          new Subject(
+              Kind.FAILED,
+              List.of(
+                  failed.failed().chunk(), failed.failed().version(), failed.failed().member()));
+      case News.Born born -> new Subject(Kind.REPLICA, born.report().spec().handle());
+      case News.Changed changed -> new Subject(Kind.REPLICA, changed.report().spec().handle());
+      case News.Gone gone -> new Subject(Kind.REPLICA, gone.chunk());
     };
   }
 
-  /** Something was added that no request has carried yet. */
+  /** Something urgent was added that no request has carried yet. */
   boolean hasUnsent() {
     for (Row row : rows.values()) {
-      if (row.firstSequence == NEVER) {
+      if (row.firstSequence == NEVER && !(row.news instanceof News.Born)) {
         return true;
       }
     }
@@ -87,6 +100,7 @@ final class Outbox {
                   case News.Failed failed -> true;
                   case News.Sealed sealed -> false;
                   case News.Started started -> false;
+                  case News.Born born -> false;
                   case News.Changed changed -> false;
                   case News.Gone gone -> false;
                 });
@@ -106,6 +120,7 @@ final class Outbox {
         case News.Sealed item -> sealAnswers.add(item.answer());
         case News.Started item -> versionStarts.add(item.started());
         case News.Failed item -> failedMembers.add(item.failed());
+        case News.Born item -> replicas.add(item.report());
         case News.Changed item -> replicas.add(item.report());
         case News.Gone item -> gone.add(item.chunk());
       }

@@ -429,11 +429,8 @@ public final class SessionCore {
 
   private void told(News news) {
     switch (news) {
-      case News.Changed changed -> {
-        replicas.put(changed.report().spec().handle(), changed.report());
-        noteNumbers(changed.report());
-        toldMeanwhile.add(changed.report().spec().handle());
-      }
+      case News.Born born -> present(born.report());
+      case News.Changed changed -> present(changed.report());
       case News.Gone gone -> {
         replicas.remove(gone.chunk());
         toldMeanwhile.add(gone.chunk());
@@ -447,6 +444,12 @@ public final class SessionCore {
       case News.Failed failed -> {}
     }
     outbox.add(news);
+  }
+
+  private void present(Heartbeat.ReplicaReport report) {
+    replicas.put(report.spec().handle(), report);
+    noteNumbers(report);
+    toldMeanwhile.add(report.spec().handle());
   }
 
   /** Whether a disk takes more is urgent: the next chunk should not come here in vain. */

@@ -631,6 +631,35 @@ class SessionCoreTest {
     assertThat(all(SessionAction.StoreOrdinal.class)).hasSize(3);
   }
 
+  // ---- copies ----------------------------------------------------------------------------------
+
+  @Test
+  void birthIsToldWithTheNextHeartbeatAndHurriesNone() {
+    connect();
+    pass(10);
+    answer(Status.OK);
+    long sent = all(SessionAction.Send.class).size();
+
+    step(new SessionEvent.Told(new News.Born(copy(60, 60))));
+    pass(20);
+    assertThat(all(SessionAction.Send.class)).hasSize((int) sent);
+
+    pass(TERMS.heartbeatNanos() / MILLI);
+    assertThat(lastSent().replicas()).containsExactly(copy(60, 60));
+  }
+
+  /** The master takes in what is there before it strikes out what is gone. */
+  @Test
+  void copyThatWasMadeAnewIsNotToldToBeGone() {
+    connect();
+    step(new SessionEvent.Told(new News.Gone(new ChunkHandle(60), new ReplicaId(60))));
+    step(new SessionEvent.Told(new News.Changed(copy(60, 75))));
+    pass(10);
+
+    assertThat(lastSent().replicas()).containsExactly(copy(60, 75));
+    assertThat(lastSent().replicasGone()).isEmpty();
+  }
+
   private static ReplicaReport copy(long chunk, long replica) {
     return new ReplicaReport(
         new ChunkSpec(new ChunkHandle(chunk), new FileId(3), 1 << 20, Durability.REPLICATED),
