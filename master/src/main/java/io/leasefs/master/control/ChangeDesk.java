@@ -1041,6 +1041,16 @@ final class ChangeDesk {
     }
   }
 
+  /** A deleted file's sealed chunk is not opened again. */
+  void abandon(ChunkEntry entry) {
+    if (entry.pending().isPresent() && !isPaused(entry.handle())) {
+      propose(
+          entry.handle(),
+          new AbandonChange(entry.handle(), entry.pending().get().version()),
+          () -> {});
+    }
+  }
+
   /**
    * Whether so many members of a sealed chunk seem to be there that it can be reopened. What one
    * has not told yet counts for it: its seal may be a moment old.
@@ -1185,7 +1195,17 @@ final class ChangeDesk {
         caughtUp.add(learner.member().replica());
       }
     }
-    return new Settings(ControlSettings.minReplicas(goal), goal, floor, caughtUp);
+    return new Settings(
+        endsForGood(entry, file) ? 1 : ControlSettings.minReplicas(goal), goal, floor, caughtUp);
+  }
+
+  /**
+   * A deleted file's chunk is being sealed, and then dropped: nobody makes more copies of it for
+   * that, and the one that seals it is enough.
+   */
+  private static boolean endsForGood(ChunkEntry entry, Optional<FileEntry> file) {
+    return file.filter(deleted -> deleted.place() == FileEntry.Place.DOOMED).isPresent()
+        && entry.pending().filter(Pending::seal).isPresent();
   }
 
   /**

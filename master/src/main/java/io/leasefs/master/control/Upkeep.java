@@ -39,6 +39,7 @@ import io.leasefs.master.repair.ReplicationPlanner.LeaveOut;
 import io.leasefs.master.repair.ReplicationPlanner.Step;
 import io.leasefs.master.state.ChunkEntry;
 import io.leasefs.master.state.ChunkEntry.Learner;
+import io.leasefs.master.state.ChunkEntry.Pending;
 import io.leasefs.master.state.ClientEntry;
 import io.leasefs.master.state.FileEntry;
 import io.leasefs.master.state.ServerEntry;
@@ -1091,7 +1092,15 @@ final class Upkeep {
   private void dropDoomed() {
     for (ChunkHandle chunk : soft.read(view -> view.doomedChunksInUse(1_000))) {
       ChunkEntry entry = changes.entry(chunk);
-      if (entry != null && entry.pending().isEmpty()) {
+      if (entry == null || entry.pending().filter(Pending::seal).isPresent()) {
+        continue;
+      }
+      // What would make it writable again may never have enough copies: it is not waited for.
+      if (entry.pending().isPresent() && entry.seal().isPresent()) {
+        changes.abandon(entry);
+      } else if (entry.pending().isPresent()) {
+        changes.want(chunk, ChangeReason.DELETE, true, true, Set.of());
+      } else {
         clients.sealUnused(entry, ChangeReason.DELETE);
       }
     }

@@ -17,8 +17,11 @@ import java.util.function.Function;
 /**
  * The hard state behind a read-write lock. The log's one applying thread changes it; everyone else
  * reads. One way in for live entries, catching up and restart.
+ *
+ * <p>Between two reads it is another state: what must fit together is read at once. Not final: the
+ * simulator stops tasks between two reads.
  */
-public final class ReplicatedState {
+public class ReplicatedState {
   private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
   private final List<ApplyListener> listeners = new CopyOnWriteArrayList<>();
   private MetadataState state = new MetadataState();

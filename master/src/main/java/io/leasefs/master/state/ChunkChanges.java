@@ -229,7 +229,9 @@ final class ChunkChanges {
     if (pending.isEmpty() || pending.get().version() != operation.version()) {
       throw stale(chunk, "version " + operation.version() + " is not pending");
     }
-    if (pending.get().step() != Step.BEGUN) {
+    // A seed may have started it; of a deleted file that is sealed nobody needs to know.
+    boolean dropped = chunk.isSealed() && isDoomed(chunk);
+    if (pending.get().step() != Step.BEGUN && !dropped) {
       throw stale(chunk, "version " + operation.version() + " has a seed already");
     }
     chunks.put(chunk.withPending(Optional.empty()));

@@ -542,6 +542,23 @@ class ControlLoopTest {
   }
 
   @Test
+  void deletedFileIsPurgedThoughTooFewOfItsCopiesAreLeftToWriteIt() {
+    World world = World.with("cs1", "cs2");
+    ChunkHandle chunk = world.create("/f", 2).last().orElseThrow().handle();
+    world.pass(SECOND);
+    secondary(world, chunk).kill();
+    primary(world, chunk).kill();
+    primary(world, chunk).start();
+    world.pass(2 * SECOND);
+    assertThat(world.chunk(chunk).pending()).isPresent();
+
+    world.get(world.client.delete(world.request(), FilePath.parse("/f"), false, true));
+    world.pass(15 * SECOND);
+
+    assertThat(world.state.chunk(chunk)).isEmpty();
+  }
+
+  @Test
   void copyThatNobodyCanBeCopiedFromIsOrderedNoMore() {
     World world = World.with("cs1", "cs2", "cs3", "cs4");
     ChunkHandle chunk = closed(world, "/f");

@@ -633,6 +633,23 @@ class MetadataStateTest {
     assertThat(chunk(chunk).pending()).isEmpty();
   }
 
+  /** Its seed may be away for good, and nobody makes copies of what is deleted. */
+  @Test
+  void aReopeningThatHasASeedIsAbandonedOnlyWhereTheFileIsDeleted() {
+    Opened opened = create(FILE, A, B, C);
+    ChunkHandle chunk = opened.chunk().orElseThrow();
+    done(sealing(chunk, 1, seal(5, 50)));
+    begin(chunk, ChangeReason.REOPEN, false);
+    done(recovery(chunk, A, B, C));
+    refused(ErrorCode.STALE_VERSION, new Operation.AbandonChange(chunk, 2));
+
+    done(new Operation.Delete(call(OTHER), FILE, false, true, 0));
+    done(new Operation.AbandonChange(chunk, 2));
+
+    assertThat(chunk(chunk).pending()).isEmpty();
+    assertThat(chunk(chunk).isSealed()).isTrue();
+  }
+
   @Test
   void aSealedChunkIsOnlyBegunToBeReopened() {
     ChunkHandle chunk = chunkAt(A, B, C);
