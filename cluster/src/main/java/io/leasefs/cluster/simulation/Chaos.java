@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** Does harm, by chance, for as long as it is let; and undoes each harm later. */
 final class Chaos {
@@ -21,6 +22,7 @@ final class Chaos {
   private final EventLoop loop;
   private final SimulatedWorld world;
   private final Swarm swarm;
+  private final @Nullable Random more;
   private final Runnable killClient;
   private final List<Fault> kinds;
   private final Map<Fault, Integer> done = new TreeMap<>();
@@ -34,10 +36,19 @@ final class Chaos {
 
   /**
    * @param most no more faults than this
+   * @param more chance of its own, for masters that are stopped between two looks at their state;
+   *     null: none is
    * @param killClient kills one, and has another take its place later
    */
-  Chaos(EventLoop loop, SimulatedWorld world, Swarm swarm, int most, Runnable killClient) {
+  Chaos(
+      EventLoop loop,
+      SimulatedWorld world,
+      Swarm swarm,
+      int most,
+      @Nullable Random more,
+      Runnable killClient) {
     this.most = most;
+    this.more = more;
     this.loop = loop;
     this.world = world;
     this.swarm = swarm;
@@ -273,6 +284,9 @@ final class Chaos {
           // It stays until it hits, or another one or the end of all harm takes its place.
           host.setAim(aim);
         }
+        if (more != null && more.nextBoolean()) {
+          aims.append(' ').append(aimAtState(more));
+        }
         struck.set(struck.size() - 1, kind + "[" + aims.substring(1) + "]");
       }
       case CLOG -> {
@@ -411,6 +425,20 @@ final class Chaos {
     }
     Point point = points.get(random.nextInt(points.size()));
     return new Aim(point, task, random.nextInt(6), lasting());
+  }
+
+  /** A master is stopped between two looks at its hard state. */
+  private String aimAtState(Random more) {
+    List<Host> masters = world.masterHosts();
+    Host leader = world.leaderHost();
+    Host host = more.nextBoolean() ? leader : masters.get(more.nextInt(masters.size()));
+    // A turn that looks at all chunks looks often.
+    int skipped = more.nextInt(more.nextBoolean() ? 4 : 60);
+    long pause = MILLI + (long) (more.nextDouble() * 0.3 * swarm.ttlNanos());
+    Aim aim = new Aim(Point.BEFORE_STATE, SimulatedWorld.CONTROL, skipped, pause);
+    loop.note("AIM at " + host + ", " + aim);
+    host.setAim(aim);
+    return host + " at " + aim;
   }
 
   /** Asks until it is so: a master may die over it. */

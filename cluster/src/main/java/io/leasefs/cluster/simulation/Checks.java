@@ -6,6 +6,7 @@ import io.leasefs.chunkserver.ChunkServer;
 import io.leasefs.chunkserver.replica.ReplicaCore;
 import io.leasefs.chunkserver.replica.ReplicaImage.Snapshot;
 import io.leasefs.common.api.ChunkApi.NamedAnswer;
+import io.leasefs.common.api.Frame;
 import io.leasefs.common.api.FrameAnswer;
 import io.leasefs.common.api.Heartbeat;
 import io.leasefs.common.api.VersionStart;
@@ -14,6 +15,9 @@ import io.leasefs.common.model.LeaseGrant;
 import io.leasefs.common.model.Member;
 import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.ServerId;
+import io.leasefs.master.replicated.ReplicatedState;
+import io.leasefs.master.state.ChunkEntry;
+import io.leasefs.master.state.StateView;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -21,9 +25,11 @@ import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The invariants of protocol section 10, over all chunkservers at once. */
@@ -93,6 +99,11 @@ final class Checks implements Watch {
   /** Servers that may have lost what they acknowledged, as the policy of their files allows. */
   private final Set<ServerId> forgetful = new TreeSet<>();
 
+  /** The frames that ever came to some chunkserver, and those that came for dropped chunks. */
+  private final Set<Asked> arrived = new HashSet<>();
+
+  private final Set<Asked> late = new HashSet<>();
+
   /** The definite answers that left a chunkserver. */
   private final Map<Asked, FrameAnswer.Applied> places = new HashMap<>();
 
@@ -110,7 +121,16 @@ final class Checks implements Watch {
   private final Map<Version, ServerId> primaries = new LinkedHashMap<>();
   private final Map<ChunkHandle, ServerId> newest = new TreeMap<>();
   private final Map<ServerId, Long> terms = new TreeMap<>();
+
+  /** Copies that a process has told to be gone: it must not bear them again. */
+  private final Map<ServerId, Set<ChunkHandle>> gone = new TreeMap<>();
+
   private @Nullable CommittedSince committedSince;
+  private @Nullable Supplier<ReplicatedState> log;
+
+  /** The most that any master was seen to have applied. */
+  private long mostApplied;
+
   private @Nullable Granting granting;
   private long highestTerm;
   private long highestTermSince;
@@ -178,6 +198,7 @@ final class Checks implements Watch {
 
   void started(ServerId id, ChunkServer server, Host host) {
     servers.put(id, server);
+    gone.remove(id);
     hosts.put(id, host);
     standing.remove(id);
   }
@@ -322,6 +343,11 @@ final class Checks implements Watch {
 
   void onGrant(Granting told) {
     granting = told;
+  }
+
+  /** What the masters' log says by now. */
+  void newestLogIs(Supplier<ReplicatedState> newest) {
+    log = newest;
   }
 
   /** There are several masters: each renewal needs an entry of its leader's term. */
@@ -471,12 +497,53 @@ final class Checks implements Watch {
           answer.promised(),
           answer.accepted());
     }
+    request.replicasGone().forEach(chunk -> isGone(request.server(), chunk));
     for (Heartbeat.VersionStarted started : request.versionStarts()) {
       told(
           new CopyName(request.server(), started.chunk(), started.replica()),
           started.version(),
           started.version());
     }
+  }
+
+  /** Section 4: no copy is deleted that its chunk counts on. */
+  private void isGone(ServerId server, ChunkHandle chunk) {
+    ChunkServer running = servers.get(server);
+    if (running == null || running.copy(chunk).isPresent()) {
+      return; // it has got another one since
+    }
+    gone.computeIfAbsent(server, s -> new HashSet<>()).add(chunk);
+    // Who is replaced at its own server has nothing that counts any more.
+    logged(chunk)
+        .flatMap(entry -> entry.active().memberAt(server).filter(m -> !entry.isReplaced(m)))
+        .ifPresent(
+            member ->
+                loop.violated("I19", member + " is a member of " + chunk + " and is deleted"));
+  }
+
+  /** What is logged of a chunk; empty also where the newest log is not at hand. */
+  private Optional<ChunkEntry> logged(ChunkHandle chunk) {
+    return isNewest() ? newestLog().read(view -> view.chunk(chunk)) : Optional.empty();
+  }
+
+  private ReplicatedState newestLog() {
+    return requireNonNull(log).get();
+  }
+
+  /** A master that starts again has for a moment applied less than it once had. */
+  private boolean isNewest() {
+    if (log == null) {
+      return false;
+    }
+    long now = newestLog().read(StateView::lastApplied);
+    mostApplied = Math.max(mostApplied, now);
+    return now == mostApplied;
+  }
+
+  private boolean isPurged(ChunkHandle chunk) {
+    return isNewest()
+        && chunk.value() <= mostApplied
+        && newestLog().read(view -> view.chunk(chunk)).isEmpty();
   }
 
   private void givesBack(Heartbeat.Request request, Heartbeat.LeaseName name) {
@@ -502,9 +569,21 @@ final class Checks implements Watch {
             Long before = looked.get(core);
             if (before == null || before != core.steps()) {
               looked.put(core, core.steps());
+              if (before == null) {
+                isNew(id, core);
+              }
               copy(id, core);
             }
           });
+    }
+  }
+
+  /** Section 8: never a handle that this incarnation has deleted. */
+  private void isNew(ServerId id, ReplicaCore core) {
+    ChunkHandle chunk = core.report().spec().handle();
+    boolean born = core.self().replica().value() == chunk.value();
+    if (born && gone.getOrDefault(id, Set.of()).contains(chunk)) {
+      loop.violated("I3", id + " bears chunk " + chunk + " again, which it has deleted");
     }
   }
 
@@ -540,6 +619,18 @@ final class Checks implements Watch {
 
   // ---- acknowledgements --------------------------------------------------------------------
 
+  /**
+   * Section 8: a chunk is sealed before it is dropped. What had come before may be told to be done
+   * later, for the seal counts it.
+   */
+  @Override
+  public void arrives(Frame frame) {
+    Asked asked = new Asked(frame.chunk(), frame.session().value(), frame.sequence());
+    if (arrived.add(asked) && isPurged(frame.chunk())) {
+      late.add(asked);
+    }
+  }
+
   @Override
   public void acknowledges(ServerId server, NamedAnswer answer) {
     if (!(answer.answer() instanceof FrameAnswer.Applied applied)) {
@@ -553,6 +644,10 @@ final class Checks implements Watch {
             || before.serial() != applied.serial())) {
       loop.violated(
           "I9", server + " answers " + applied + " to what was answered " + before + ": " + answer);
+    }
+    if (late.contains(new Asked(answer.chunk(), answer.session(), answer.sequence()))) {
+      loop.violated(
+          "I6", server + " acknowledges " + answer + ", which came when its chunk was dropped");
     }
     // What was recovered into a later version is acknowledged by the members of that.
     long at = acceptedAt(server, answer.chunk());
@@ -650,6 +745,42 @@ final class Checks implements Watch {
   }
 
   // ---- at rest -----------------------------------------------------------------------------
+
+  /**
+   * A copy that its chunk does not count, or the log has no such chunk; null where there is none.
+   */
+  @Nullable String ownerless() {
+    for (Map.Entry<ServerId, ChunkServer> each : servers.entrySet()) {
+      for (ChunkServer.Copy copy : each.getValue().copies()) {
+        Heartbeat.ReplicaReport report = copy.core().report();
+        Optional<ChunkEntry> entry = logged(report.spec().handle());
+        boolean owned =
+            entry.isPresent()
+                && (!areAllActive(entry.get())
+                    || entry.get().learner(each.getKey(), report.replica()).isPresent()
+                    || entry
+                        .get()
+                        .active()
+                        .memberAt(each.getKey())
+                        .filter(member -> member.replica().equals(report.replica()))
+                        .isPresent());
+        if (!owned) {
+          return each.getKey() + " has a copy that nobody counts: " + report + ", chunk " + entry;
+        }
+      }
+    }
+    return null;
+  }
+
+  /**
+   * A copy that is no member's is deleted only while enough members are known to be good. Of a
+   * sealed chunk one may not be, for long: it had started a reopening that was given up.
+   */
+  private boolean areAllActive(ChunkEntry entry) {
+    return entry.active().members().stream()
+        .map(member -> report(member, entry.handle()))
+        .allMatch(report -> report != null && report.accepted() == entry.active().version());
+  }
 
   /** I10: what is different between the members of a chunk; empty where nothing is. */
   @Nullable String difference(ChunkHandle chunk, List<Member> members) {

@@ -75,7 +75,12 @@ final class FarChunkServer implements ChunkApi {
     return new FrameStream() {
       @Override
       public void send(Frame frame) {
-        stream.send(Wires.FRAME, end -> end.send(received(frame)));
+        stream.send(
+            Wires.FRAME,
+            end -> {
+              watch.arrives(frame);
+              end.send(received(frame));
+            });
       }
 
       @Override

@@ -13,5 +13,7 @@ enum Point {
   /** What it has sent is on its way. */
   AFTER_SEND,
   /** It is about to hand a task to another thread of its process. */
-  BEFORE_HAND_ON
+  BEFORE_HAND_ON,
+  /** It is about to look at a master's hard state, which entries go on to change meanwhile. */
+  BEFORE_STATE
 }

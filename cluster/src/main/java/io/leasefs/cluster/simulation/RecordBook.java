@@ -12,7 +12,9 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -106,6 +108,9 @@ final class RecordBook {
   /** Per file the highest token with which an opening was told to be done. */
   private final Map<FilePath, Long> fences = new TreeMap<>();
 
+  /** Somebody has asked for their deletion, and has not got them back. */
+  private final Set<FilePath> gone = new TreeSet<>();
+
   private long checks;
   private long acknowledged;
   private long unknown;
@@ -127,8 +132,19 @@ final class RecordBook {
     return refused;
   }
 
+  /** All that are there for certain. */
   List<FilePath> files() {
-    return List.copyOf(records.keySet());
+    return records.keySet().stream().filter(file -> !gone.contains(file)).toList();
+  }
+
+  /** Its deletion is asked for: nothing of it counts as lost. */
+  void mayBeGone(FilePath file) {
+    gone.add(file);
+  }
+
+  /** It has come back from the trash, with all that it ever had. */
+  void isBack(FilePath file) {
+    gone.remove(file);
   }
 
   /** A token above all that were drawn for this file. */
@@ -260,6 +276,9 @@ final class RecordBook {
   /** The acknowledged records of a file that a read begun now must see: the file reaches so far. */
   long mustReach(FilePath file) {
     long end = 0;
+    if (gone.contains(file)) {
+      return end;
+    }
     for (Entry record : records.getOrDefault(file, List.of())) {
       if (record.isAcknowledged()) {
         end = Math.max(end, record.offset + record.length());

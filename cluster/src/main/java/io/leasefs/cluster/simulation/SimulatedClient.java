@@ -84,6 +84,9 @@ final class SimulatedClient {
   /** Readers that are kept open and read again later; null: each read opens the file anew. */
   private final @Nullable Map<FilePath, AsyncReader> readers;
 
+  /** Files that are made to be deleted; null where no client makes such. */
+  private final @Nullable SpareFiles spares;
+
   private int nextNumber = 1;
   private int nextFolder = 1;
   private boolean finishing;
@@ -96,12 +99,13 @@ final class SimulatedClient {
    */
   SimulatedClient(
       EventLoop loop, SimulatedWorld world, Life life, Swarm swarm, RecordBook book, int writer) {
-    this(loop, world, life, swarm, book, writer, false);
+    this(loop, world, life, swarm, book, writer, false, null);
   }
 
   /**
    * @param writer the number of this process among all that ever write
    * @param keepsReaders half of its reads are by readers that have been open for a while
+   * @param shared files that clients delete while others write to them; null: nobody deletes any
    */
   SimulatedClient(
       EventLoop loop,
@@ -110,7 +114,8 @@ final class SimulatedClient {
       Swarm swarm,
       RecordBook book,
       int writer,
-      boolean keepsReaders) {
+      boolean keepsReaders,
+      @Nullable List<SpareFiles.Spare> shared) {
     this.readers = keepsReaders ? new TreeMap<>() : null;
     this.loop = loop;
     this.life = life;
@@ -119,13 +124,9 @@ final class SimulatedClient {
     this.writer = writer;
     Random random = loop.random();
     ClientEdges edges = new ClientEdges(life, life, life, world.network(life));
+    ClientId id = new ClientId(random.nextLong(), random.nextLong());
     this.router =
-        new MasterRouter(
-            world.masters(),
-            new ClientId(random.nextLong(), random.nextLong()),
-            edges,
-            RetryPolicy.DEFAULT,
-            WRITE_TIMEOUT_NANOS);
+        new MasterRouter(world.masters(), id, edges, RetryPolicy.DEFAULT, WRITE_TIMEOUT_NANOS);
     ClientSession session = new ClientSession(edges, router);
     this.openFiles =
         new OpenFiles(
@@ -152,6 +153,29 @@ final class SimulatedClient {
     // In a wide world many clients are no more work than a few.
     long share = swarm.files() == 0 ? 3 : Math.max(3, swarm.clients());
     this.thinkNanos = (20 + random.nextInt(150)) * MILLI * share / 3;
+    this.spares =
+        shared == null
+            ? null
+            : new SpareFiles(
+                loop,
+                life,
+                swarm,
+                book,
+                router,
+                openFiles,
+                this,
+                shared,
+                new Chance(id.high() ^ id.low()));
+  }
+
+  /** The number of this process among all that ever write. */
+  int writer() {
+    return writer;
+  }
+
+  /** For the next record of this process. */
+  int nextNumber() {
+    return nextNumber++;
   }
 
   /** Writes to these files from now on. */
@@ -224,6 +248,9 @@ final class SimulatedClient {
     }
     if (swarm.files() > 0 && loop.random().nextInt(20) == 0) {
       folder();
+    }
+    if (spares != null) {
+      spares.turn();
     }
     if (loop.random().nextInt(readsOneIn) == 0 && reading == 0) {
       ReadMode mode = loop.random().nextInt(3) == 0 ? ReadMode.STRICT : ReadMode.DEFAULT;
@@ -308,6 +335,9 @@ final class SimulatedClient {
   void finish() {
     finishing = true;
     works.forEach(this::finish);
+    if (spares != null) {
+      spares.finish();
+    }
   }
 
   private void finish(Work work) {
@@ -374,7 +404,9 @@ final class SimulatedClient {
 
   /** True when all is written and closed. */
   boolean isDone() {
-    return closes == 0 && works.stream().allMatch(work -> work.closed);
+    return closes == 0
+        && works.stream().allMatch(work -> work.closed)
+        && (spares == null || spares.isDone());
   }
 
   /** What it still waits for, for people. */
@@ -386,6 +418,9 @@ final class SimulatedClient {
         text.append(" underWay=").append(work.underWay).append(' ');
         text.append(work.appender == null ? "not open" : work.appender.toString()).append("; ");
       }
+    }
+    if (spares != null) {
+      text.append(spares);
     }
     return text.toString();
   }

@@ -26,6 +26,7 @@ import io.leasefs.master.log.OperationLog;
 import io.leasefs.master.replicated.ReplicatedState;
 import io.leasefs.master.state.ChunkEntry;
 import io.leasefs.master.state.ServerEntry;
+import io.leasefs.master.state.StateView;
 import io.leasefs.server.disk.simulated.SimulatedDisk;
 import io.leasefs.server.events.EventLog;
 import java.io.IOException;
@@ -43,6 +44,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.Executor;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -184,6 +186,7 @@ final class SimulatedWorld {
     this.checks =
         new Checks(
             loop, terms.guardNanos(), Math.min(2, swarm.replication()), swarm.clocksInBound());
+    checks.newestLogIs(this::state);
     addMaster(1);
     for (int i = 1; i <= swarm.chunkServers(); i++) {
       ServerId id = new ServerId("cs" + i);
@@ -292,6 +295,11 @@ final class SimulatedWorld {
     return loop.random().nextBoolean() ? group.leaderHost().orElse(any) : any;
   }
 
+  /** The master that was elected last; or the only one. */
+  Host leaderHost() {
+    return group == null ? masterHost() : group.leaderHost().orElse(masterHost());
+  }
+
   boolean hasSeveralMasters() {
     return group != null;
   }
@@ -358,7 +366,7 @@ final class SimulatedWorld {
     MasterNode node = requireNonNull(masterNodes.get(host.name()));
     ServerId self = node.id;
     Life life = host.begin(this);
-    ReplicatedState fresh = new ReplicatedState();
+    ReplicatedState fresh = new PassedState(host);
     SimulatedLog alone =
         group == null
             ? new SimulatedLog(kept, fresh, self, life, loop, swarm.slowLogNanos())
@@ -395,6 +403,21 @@ final class SimulatedWorld {
     }
   }
 
+  /** A state that a task may be stopped before looking at: between two looks it is another. */
+  private final class PassedState extends ReplicatedState {
+    private final Host host;
+
+    PassedState(Host host) {
+      this.host = host;
+    }
+
+    @Override
+    public <R> R read(Function<? super StateView, ? extends R> reader) {
+      loop.pass(host, Point.BEFORE_STATE, "state", "");
+      return super.read(reader);
+    }
+  }
+
   /** The leader leads no more. */
   void stepDown() {
     if (group != null) {
@@ -419,7 +442,7 @@ final class SimulatedWorld {
 
   /** Asks the leader, if it runs; who wants to know what came of it looks. */
   void drain(ChunkNode node, boolean undo) {
-    Host leader = group == null ? masterHost() : group.leaderHost().orElse(masterHost());
+    Host leader = leaderHost();
     AdminApi asked = requireNonNull(masterNodes.get(leader.name())).operators;
     if (leader.life() != null && asked != null) {
       var _ = asked.drain(node.id(), undo);

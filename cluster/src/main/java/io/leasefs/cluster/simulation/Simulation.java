@@ -4,6 +4,7 @@ import io.leasefs.cluster.history.FileHistory;
 import io.leasefs.cluster.history.Linearizability;
 import io.leasefs.common.api.ChunkApi.ReadMode;
 import io.leasefs.common.model.ChunkHandle;
+import io.leasefs.common.model.FileId;
 import io.leasefs.common.model.FilePath;
 import io.leasefs.master.state.ChunkEntry;
 import java.util.ArrayList;
@@ -50,6 +51,7 @@ public final class Simulation {
 
   private static final long FENCES = 0x6c65617365667335L;
   private static final long TERMS = 0x6c65617365667336L;
+  private static final long DELETIONS = 0x6c65617365667337L;
 
   /** In some seeds: clients take it over from one another, each with a larger token. */
   private static final FilePath TAKEN_OVER = FilePath.parse("/taken-over");
@@ -66,8 +68,15 @@ public final class Simulation {
   /** A source of chance of its own, for fences. */
   private final Random fencing;
 
+  /** Likewise for deletions. */
+  private final Random deleting;
+
   private final boolean fences;
   private final boolean keepsReaders;
+
+  /** In some seeds: files that clients delete while others write to them. */
+  private final @Nullable List<SpareFiles.Spare> spares;
+
   private int writers;
   private boolean finishing;
   private long histories;
@@ -96,6 +105,8 @@ public final class Simulation {
     if (fencing.nextInt(4) == 0) {
       world.setForgetting((100 + fencing.nextInt(3_000)) * MILLI);
     }
+    this.deleting = new Chance(seed ^ DELETIONS);
+    this.spares = deleting.nextBoolean() ? new ArrayList<>() : null;
     loop.note(swarm.toString());
   }
 
@@ -170,7 +181,9 @@ public final class Simulation {
   }
 
   private Outcome run() {
-    Chaos chaos = new Chaos(loop, world, swarm, mostFaults, this::killClient);
+    Chaos chaos =
+        new Chaos(
+            loop, world, swarm, mostFaults, spares == null ? null : deleting, this::killClient);
     world.startAll();
     boolean ready = pass(10 * SECOND, () -> liveServers() == swarm.chunkServers());
     if (!ready && !loop.isOver()) {
@@ -292,7 +305,7 @@ public final class Simulation {
     writers++;
     Life life = host.begin(this);
     SimulatedClient client =
-        new SimulatedClient(loop, world, life, swarm, book, writers, keepsReaders);
+        new SimulatedClient(loop, world, life, swarm, book, writers, keepsReaders, spares);
     clients.put(host.name(), client);
     List<FilePath> files = new ArrayList<>();
     files.add(FilePath.parse("/shared"));
@@ -392,6 +405,10 @@ public final class Simulation {
   private @Nullable String difference() {
     List<ChunkEntry> entries =
         world.state().read(view -> view.chunksAfter(new ChunkHandle(0), 10_000));
+    String garbage = garbage();
+    if (garbage != null) {
+      return garbage;
+    }
     for (ChunkEntry entry : entries) {
       if (entry.pending().isPresent()) {
         return "chunk " + entry.handle() + " is still being changed: " + entry.pending().get();
@@ -410,6 +427,16 @@ public final class Simulation {
       }
     }
     return null;
+  }
+
+  /** What is left of files that were deleted for good; null where nothing is. */
+  private @Nullable String garbage() {
+    List<ChunkHandle> doomed = world.state().read(view -> view.doomedChunksInUse(1));
+    List<FileId> files = world.state().read(view -> view.purgeable(1));
+    if (!doomed.isEmpty() || !files.isEmpty()) {
+      return "not purged: chunks " + doomed + ", files " + files;
+    }
+    return world.checks().ownerless();
   }
 
   private Map<String, Integer> stops() {

@@ -1,6 +1,7 @@
 package io.leasefs.cluster.simulation;
 
 import io.leasefs.common.api.ChunkApi.NamedAnswer;
+import io.leasefs.common.api.Frame;
 import io.leasefs.common.api.Heartbeat;
 import io.leasefs.common.model.ServerId;
 
@@ -23,6 +24,9 @@ interface Watch {
    * @param receivedNanos true time at which the request that it answers had come
    */
   void renews(Heartbeat.Response response, long receivedNanos);
+
+  /** A frame arrives at a chunkserver. */
+  void arrives(Frame frame);
 
   /** The answer to a frame leaves a chunkserver. */
   void acknowledges(ServerId server, NamedAnswer answer);
