@@ -64,7 +64,7 @@ final class ChunkFile {
   /** An in-place byte above a journalled cut would be cut by its redo. */
   private boolean cutSinceCheckpoint;
 
-  /** False for a new chunk until its folder has been forced. */
+  /** False for a new chunk, and one that was found at a start, until its folder has been forced. */
   private boolean namesDurable = true;
 
   ChunkFile(
@@ -547,8 +547,8 @@ final class ChunkFile {
     return moved;
   }
 
-  /** The files' names were made just now. */
-  void created() {
+  /** The files' names were made just now, or by a process that may not have forced them. */
+  void namesNotForced() {
     namesDurable = false;
   }
 

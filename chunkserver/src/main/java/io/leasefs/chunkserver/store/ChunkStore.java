@@ -427,7 +427,7 @@ public final class ChunkStore {
               standing,
               1,
               image.snapshot());
-      file.created();
+      file.namesNotForced();
       return enter(stored(image, file, false));
     } catch (IOException e) {
       judge(e, handle);

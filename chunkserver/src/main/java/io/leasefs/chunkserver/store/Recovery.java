@@ -473,8 +473,11 @@ final class Recovery {
   }
 
   private ChunkFile file(DiskFile data, Journal journal, ChunkContent content, Standing stands) {
-    return new ChunkFile(
-        disk, openFiles, requireHeader(), data, journal, content, stands, promised, snapshot);
+    ChunkFile file =
+        new ChunkFile(
+            disk, openFiles, requireHeader(), data, journal, content, stands, promised, snapshot);
+    file.namesNotForced();
+    return file;
   }
 
   private ReplicaImage image(Standing stands) {

@@ -148,6 +148,28 @@ class ActionQueueTest {
     assertThat(again.image().certainty()).isEqualTo(Certainty.UNCERTAIN);
   }
 
+  /** It was killed before its folder was forced; whoever comes after cannot know, and forces it. */
+  @Test
+  void namesThatAKilledProcessHadNotForcedAreForcedWithTheFirstPromiseAfterItsRestart()
+      throws IOException {
+    for (int seed = 0; seed < 20; seed++) {
+      StoreFixture other = new StoreFixture(seed);
+      var _ =
+          other
+              .open()
+              .create(
+                  new ChunkSpec(HANDLE, new FileId(7), 64 << 20, Durability.REPLICATED),
+                  new ReplicaId(0x51d),
+                  Certainty.CERTAIN);
+      other.disk.killProcess();
+      other.submit(other.chunk(other.open(), HANDLE), new StorePromise(1, 2));
+      other.runAll();
+      other.cutPower();
+
+      assertThat(other.chunk(other.open(), HANDLE).image().promised()).isEqualTo(2);
+    }
+  }
+
   @Test
   void overwritesAreReadBeforeTheyAreInPlaceAndAreThenInTheFlatFile() throws IOException {
     StoredChunk chunk = create(Durability.REPLICATED);
