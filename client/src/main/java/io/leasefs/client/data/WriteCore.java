@@ -399,7 +399,12 @@ public final class WriteCore<T> {
     addAsked = false;
     failures = 0;
     heardAt = now;
-    enter(layout, newBirth);
+    if (firstOutstanding() == null) {
+      enter(layout, newBirth);
+    } else {
+      // The chunk was opened again meanwhile, and has been written to: first their fate.
+      layoutWanted = true;
+    }
     return finish(now);
   }
 
@@ -907,15 +912,8 @@ public final class WriteCore<T> {
   /** An empty file: its first chunk, where there are bytes for it. */
   private void withoutChunk(long now) {
     completeSeals(Optional.empty(), now);
-    if (firstWaiting() == null) {
-      return;
-    }
-    if (sessionLost) {
-      reopenAsked = true;
-      actions.add(new WriteAction.Reopen<>());
-    } else if (!addAsked) {
-      addAsked = true;
-      actions.add(new WriteAction.AddChunk<>(-1, Optional.empty()));
+    if (firstWaiting() != null) {
+      goOn(-1, Optional.empty());
     }
   }
 
@@ -927,12 +925,24 @@ public final class WriteCore<T> {
         return;
       }
     }
+    goOn(present().index(), seal);
+  }
+
+  /**
+   * One question at a time: whoever opened the file anew while a chunk is being added would get the
+   * answer to that in the midst of what it writes then, and would leave a chunk in which it has
+   * something outstanding.
+   */
+  private void goOn(int after, Optional<ChunkSeal> by) {
+    if (addAsked) {
+      return;
+    }
     if (sessionLost) {
       reopenAsked = true;
       actions.add(new WriteAction.Reopen<>());
-    } else if (!addAsked) {
+    } else {
       addAsked = true;
-      actions.add(new WriteAction.AddChunk<>(present().index(), seal));
+      actions.add(new WriteAction.AddChunk<>(after, by));
     }
   }
 

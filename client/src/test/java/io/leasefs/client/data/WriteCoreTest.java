@@ -450,6 +450,36 @@ class WriteCoreTest {
     assertThat(names()).containsExactly("a", "b");
   }
 
+  /**
+   * The answer to it would come in the midst of what is written in the new session, and would be
+   * taken for leave to write that once more in the next chunk.
+   */
+  @Test
+  void theFileIsNotOpenedAnewWhileAChunkIsBeingAdded() {
+    append("a", 10);
+    answer(0, 1, new FrameAnswer.ChunkFull(1, new ChunkSeal(1, 0, 77)));
+    assertThat(asked).hasAtLeastOneElementOfType(WriteAction.AddChunk.class);
+    clear();
+    take(core.sessionEnded(SESSION, now));
+    assertThat(asked).doesNotHaveAnyElementsOfTypes(WriteAction.Reopen.class);
+    take(core.addFailed(new LeaseFsException(ErrorCode.UNKNOWN_SESSION, "over"), now));
+    assertThat(asked).contains(new WriteAction.Reopen<>());
+  }
+
+  /** Somebody has opened the chunk again while the next one was being added. */
+  @Test
+  void aChunkThatWasAddedLateDoesNotDisplaceWhatIsOutstanding() {
+    append("a", 10);
+    answer(0, 1, new FrameAnswer.ChunkFull(1, new ChunkSeal(1, 0, 77)));
+    take(core.layoutArrived(chunk(0, 0, 2, 2), now));
+    assertThat(sendings()).last().isEqualTo("cs2 v2 #1 after 0");
+    clear();
+    take(core.chunkAdded(chunk(1, 10, 1, 3), Optional.empty(), now));
+    assertThat(sent).isEmpty();
+    applied(0, 1, 0);
+    assertThat(names()).containsExactly("a");
+  }
+
   @Test
   @Tag("F35")
   void aLostSessionIsReplacedOnlyAfterDefiniteAnswers() {
