@@ -1146,10 +1146,10 @@ final class ChangeDesk {
     return change != null && change.lacks(member, soft);
   }
 
-  /** True where the member has answered the change under way that it knows nothing of the chunk. */
-  boolean hasNothing(ChunkHandle chunk, Member member) {
+  /** True where the member's copy can be of no use to the change under way. */
+  boolean isLost(ChunkHandle chunk, Member member) {
     Reconfiguration change = moving.get(chunk);
-    return change != null && change.hasNothing(member, soft);
+    return change != null && change.isLost(member, soft);
   }
 
   /** True where a seed has said that it cannot bring this copy up: it must be made anew. */

@@ -760,11 +760,11 @@ final class Upkeep {
   }
 
   /**
-   * Where no other server is left, a member whose copy is gone makes room for a new one: two of
-   * three servers may have lost power before a young chunk was first flushed, or have been given
-   * empty disks. Only who knows nothing of the chunk is given up, for a damaged copy may be the
-   * last one that outlives its keeper; and only while the keeper of all that was acknowledged is
-   * heard (see {@link #hasKeeper}).
+   * Where no other server is left, a member whose copy is gone, or lacks what only a whole copy can
+   * give it, makes room for a new one: two of three servers may have lost power before a young
+   * chunk was first flushed, or after the third was copied anew, or have been given empty disks.
+   * Never a damaged one, which may be the last that outlives the keeper; and only while the keeper
+   * of all that was acknowledged is heard (see {@link #hasKeeper}).
    */
   private Optional<Member> toReplace(ChunkEntry entry) {
     if (entry.pending().isEmpty() || entry.seal().isPresent() || !needsRoom(entry)) {
@@ -773,7 +773,7 @@ final class Upkeep {
     return entry.active().members().stream()
         .filter(member -> roomy.contains(member.server()))
         .filter(member -> !soft.suspect(member.server()) && !entry.isReplaced(member))
-        .filter(member -> changes.hasNothing(entry.handle(), member))
+        .filter(member -> changes.isLost(entry.handle(), member))
         .findFirst();
   }
 

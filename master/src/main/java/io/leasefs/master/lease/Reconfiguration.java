@@ -800,10 +800,19 @@ public final class Reconfiguration {
   }
 
   /**
-   * True where this member has answered, in its present incarnation, that it knows nothing of the
-   * chunk. A damaged copy is not meant: it may be whole, on a disk that has no room.
+   * True where this member's copy can be of no use to a change whose seed has all that was
+   * acknowledged: it has answered, in its present incarnation, that it knows nothing of the chunk,
+   * or has lost records in a power cut which the seed can only give it as a whole copy. A damaged
+   * copy is not meant: it may be whole, on a disk that has no room.
    */
-  public boolean hasNothing(Member member, Servers servers) {
+  public boolean isLost(Member member, Servers servers) {
+    Answered answered = answerIn(member, servers);
+    return answered != null
+        && (answered.answer.certainty() == Certainty.UNKNOWN_CHUNK
+            || (answered.answer.certainty() == Certainty.UNCERTAIN && needsCopy(member)));
+  }
+
+  private boolean hasNothing(Member member, Servers servers) {
     Answered answered = answerIn(member, servers);
     return answered != null && answered.answer.certainty() == Certainty.UNKNOWN_CHUNK;
   }
