@@ -2,7 +2,11 @@ package io.leasefs.cluster.simulation;
 
 import io.leasefs.cluster.simulation.SimulatedWorld.ChunkNode;
 import io.leasefs.cluster.simulation.Swarm.Fault;
+import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ServerId;
+import io.leasefs.common.model.SessionId;
+import io.leasefs.master.log.Operation;
+import io.leasefs.master.state.SessionEntry;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -31,6 +35,9 @@ final class Chaos {
 
   /** So many grants are held back, as they come. */
   private int grantsToHold;
+
+  /** So many decisions of masters are struck at, as they come. */
+  private int decisionsToStrike;
 
   private boolean over;
 
@@ -71,6 +78,7 @@ final class Chaos {
     world.wires().setLingers(swarm.lingers());
     world.setRestless(true);
     world.checks().onGrant(this::granted);
+    world.onProposal(this::proposed);
     later(this::strike, swarm.everyNanos());
   }
 
@@ -100,9 +108,16 @@ final class Chaos {
     loop.post((long) (loop.random().nextDouble() * 2 * meanNanos), "chaos", task);
   }
 
-  /** How long a harm lasts: often less than a lease, sometimes more than two. */
+  /**
+   * How long a harm lasts: often less than a lease, sometimes more than two; and every so often
+   * just as long as a session that was heard of last when it began, give or take a heartbeat.
+   */
   private long lasting() {
     Random random = loop.random();
+    if (random.nextInt(6) == 0) {
+      long about = 2 * world.terms().heartbeatNanos() + 60 * MILLI;
+      return world.terms().grantorValidityNanos() + (long) ((random.nextDouble() - 0.6) * about);
+    }
     double share = random.nextBoolean() ? 2.5 : 0.7;
     return 20 * MILLI + (long) (random.nextDouble() * share * swarm.ttlNanos());
   }
@@ -257,6 +272,7 @@ final class Chaos {
       case SPLIT -> split();
       case GRANT_HELD -> grantsToHold++;
       case FRAME_LATE -> world.wires().breakBehindFrame();
+      case AT_DECISION -> decisionsToStrike++;
       case WALL_STEP -> {
         Host host = orMaster(this::anyHost);
         long millis = loop.random().nextLong(2 * DAY_MILLIS + 1) - DAY_MILLIS;
@@ -331,6 +347,110 @@ final class Chaos {
           loop.note("GRANT LET GO from " + from + " to " + server);
           world.wires().unclog(from, server, false);
         });
+  }
+
+  /** In a task of the master: what is done to others is done just after. */
+  private void proposed(Host master, Operation operation) {
+    Random random = loop.random();
+    if (over || decisionsToStrike == 0) {
+      return;
+    }
+    boolean ends = operation instanceof Operation.EndSessions;
+    List<ChunkNode> nodes = new ArrayList<>();
+    concerned(operation).forEach(server -> nodes.add(world.chunkNode(server)));
+    if (nodes.isEmpty() || (!ends && random.nextInt(4) > 0)) {
+      return;
+    }
+    decisionsToStrike--;
+    ChunkNode node = nodes.get(random.nextInt(nodes.size()));
+    int way = random.nextInt(4);
+    loop.post(
+        random.nextInt(3) * MILLI / 2,
+        "chaos",
+        () -> {
+          if (!over) {
+            loop.note("AT " + operation + ": " + way + " to " + node.host());
+            if (ends) {
+              heardAgain(node.host());
+            } else {
+              strikeAt(node, master, way);
+            }
+          }
+        });
+  }
+
+  /** What kept it from its masters is gone, while they make an end of it. */
+  private void heardAgain(Host host) {
+    host.thaw();
+    for (Host master : world.masterHosts()) {
+      world.wires().mend(host, master);
+      world.wires().mend(master, host);
+    }
+  }
+
+  private void strikeAt(ChunkNode node, Host master, int way) {
+    switch (way) {
+      case 0 -> {
+        world.kill(node.host());
+        // At once, or in a while.
+        loop.post(
+            loop.random().nextBoolean() ? MILLI : lasting(),
+            "undo",
+            () -> {
+              if (!over) {
+                world.restart(node);
+              }
+            });
+      }
+      case 1 -> {
+        node.host().freeze();
+        undo(node.host()::thaw);
+      }
+      case 2 -> cut(master, node.host(), true);
+      default -> {
+        world.stepDown();
+        undo(world::leadAgain);
+      }
+    }
+  }
+
+  /** The chunkservers that have a part in what is decided; none where that is about clients. */
+  private Set<ServerId> concerned(Operation operation) {
+    Set<ServerId> servers = new LinkedHashSet<>();
+    switch (operation) {
+      case Operation.EndSessions end -> {
+        for (SessionId session : end.sessions()) {
+          world
+              .state()
+              .read(view -> view.session(session))
+              .flatMap(SessionEntry::server)
+              .ifPresent(servers::add);
+        }
+      }
+      case Operation.BeginChange begin -> addMembers(begin.chunk(), servers);
+      case Operation.ExpireRevocation expire -> addMembers(expire.lease().chunk(), servers);
+      case Operation.RecoverChange recover -> {
+        servers.add(recover.seed().server());
+        recover.targets().forEach(target -> servers.add(target.member().server()));
+      }
+      case Operation.Activate activate ->
+          activate.members().forEach(one -> servers.add(one.member().server()));
+      case Operation.SealChunk seal -> addMembers(seal.chunk(), servers);
+      case Operation.AddChunk add -> add.placements().forEach(place -> servers.add(place.server()));
+      case Operation.OrderReplica order -> servers.add(order.place().server());
+      case Operation.JoinReplica join -> servers.add(join.server());
+      case Operation.RemoveReplica remove -> servers.add(remove.server());
+      default -> {}
+    }
+    return servers;
+  }
+
+  private void addMembers(ChunkHandle chunk, Set<ServerId> servers) {
+    world
+        .state()
+        .read(view -> view.chunk(chunk))
+        .ifPresent(
+            entry -> entry.active().members().forEach(member -> servers.add(member.server())));
   }
 
   private void cutPower(ChunkNode node) {

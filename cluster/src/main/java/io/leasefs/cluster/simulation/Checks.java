@@ -47,7 +47,8 @@ final class Checks implements Watch {
 
   private record Asked(ChunkHandle chunk, long session, long sequence) {}
 
-  private record CopyName(ServerId server, ChunkHandle chunk, ReplicaId replica) {}
+  /** One copy of a chunk at a server. */
+  record CopyName(ServerId server, ChunkHandle chunk, ReplicaId replica) {}
 
   private record Standing(long leaseEnd, int leases) {}
 
@@ -117,6 +118,10 @@ final class Checks implements Watch {
 
   private final Map<Version, List<Member>> chains = new LinkedHashMap<>();
   private final Map<CopyName, Promise> promises = new LinkedHashMap<>();
+
+  /** The highest serial that was acknowledged to a client with this copy as a member. */
+  private final Map<CopyName, Long> acknowledged = new HashMap<>();
+
   private final Map<ServerId, Long> incarnations = new TreeMap<>();
   private final Map<Version, ServerId> primaries = new LinkedHashMap<>();
   private final Map<ChunkHandle, ServerId> newest = new TreeMap<>();
@@ -182,6 +187,18 @@ final class Checks implements Watch {
   /** The server may lack from now on what it has acknowledged. */
   void forgets(ServerId id) {
     forgetful.add(id);
+    acknowledged.keySet().removeIf(copy -> copy.server().equals(id));
+  }
+
+  /** The highest version that this copy has told that it promised; 0: none. */
+  long promised(CopyName copy) {
+    Promise promise = promises.get(copy);
+    return promise == null ? 0 : promise.promised;
+  }
+
+  /** The highest serial that was acknowledged with this copy as a member; 0: none. */
+  long acknowledged(CopyName copy) {
+    return acknowledged.getOrDefault(copy, 0L);
   }
 
   /** Likewise what its copies have promised. */
@@ -716,6 +733,12 @@ final class Checks implements Watch {
                 + member
                 + " holds no more than "
                 + report.lastSerial());
+      }
+      if (report != null && report.accepted() == at && report.lastSerial() >= applied.serial()) {
+        acknowledged.merge(
+            new CopyName(member.server(), answer.chunk(), member.replica()),
+            applied.serial(),
+            Math::max);
       }
     }
     if (primaries.putIfAbsent(version, chain.getFirst().server()) == null) {

@@ -22,6 +22,7 @@ import io.leasefs.common.model.ServerAddress;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.master.Master;
 import io.leasefs.master.control.ControlSettings;
+import io.leasefs.master.log.Operation;
 import io.leasefs.master.log.OperationLog;
 import io.leasefs.master.replicated.ReplicatedState;
 import io.leasefs.master.state.ChunkEntry;
@@ -44,6 +45,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.Executor;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -163,6 +165,9 @@ final class SimulatedWorld {
 
   private int refusesReadOneIn;
 
+  /** Told what a master asks its log for. */
+  private BiConsumer<Host, Operation> proposed = (master, operation) -> {};
+
   /** The log where there are several masters; else it is that of the one. */
   private final @Nullable SimulatedGroup group;
 
@@ -258,6 +263,11 @@ final class SimulatedWorld {
   /** Servers that start from now on forget clients' sessions so long after their end. */
   void setForgetting(long nanos) {
     forgetNanos = nanos;
+  }
+
+  /** Who is told, in the task of the master that asks, what the log is asked for. */
+  void onProposal(BiConsumer<Host, Operation> told) {
+    proposed = told;
   }
 
   Wires wires() {
@@ -371,7 +381,8 @@ final class SimulatedWorld {
         group == null
             ? new SimulatedLog(kept, fresh, self, life, loop, swarm.slowLogNanos())
             : null;
-    OperationLog newLog = alone == null ? requireNonNull(group).start(life, fresh) : alone;
+    OperationLog itsLog = alone == null ? requireNonNull(group).start(life, fresh) : alone;
+    OperationLog newLog = new WatchedLog(itsLog, operation -> proposed.accept(host, operation));
     ControlSettings settings =
         new ControlSettings(
             self,
@@ -459,7 +470,7 @@ final class SimulatedWorld {
     Life life = node.host.begin(node);
     node.dieIn = -1;
     lookAtOldDisk(node);
-    String boot = "boot-" + node.id + "-" + node.boot;
+    String boot = boot(node);
     Executor diskPool = life.diskPool();
     ServerAddress address = new ServerAddress(node.id.name(), 9810);
     loop.note("START " + node.id + " " + boot);
@@ -515,6 +526,24 @@ final class SimulatedWorld {
       int from = payload.arrayOffset() + payload.position();
       Arrays.fill(payload.array(), from, from + payload.remaining(), (byte) 0x5a);
     }
+  }
+
+  /** One of the chunkservers that run, if any does, is ended on paper. */
+  void rehearse(Rehearsal rehearsal, Random random) {
+    List<ChunkNode> running =
+        chunkNodes.values().stream().filter(node -> node.host.life() != null).toList();
+    if (running.isEmpty()) {
+      return;
+    }
+    ChunkNode node = running.get(random.nextInt(running.size()));
+    ChunkServer server = requireNonNull(node.host.life()).service(ChunkServer.class);
+    if (server != null) {
+      rehearsal.of(node.id, server, node.host, node.disk, boot(node));
+    }
+  }
+
+  private static String boot(ChunkNode node) {
+    return "boot-" + node.id + "-" + node.boot;
   }
 
   /** Starts a server that does not run. */

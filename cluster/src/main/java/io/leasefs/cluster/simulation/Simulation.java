@@ -43,6 +43,8 @@ public final class Simulation {
   /** All invariants are checked every so many events; what an event changes is at each. */
   private static final int CHECK_EVERY = 500;
 
+  private static final int REHEARSE_EVERY = 4_000;
+
   /** Split further sources of chance off a seed. */
   private static final long MORE = 0x6c65617365667332L;
 
@@ -52,6 +54,7 @@ public final class Simulation {
   private static final long FENCES = 0x6c65617365667335L;
   private static final long TERMS = 0x6c65617365667336L;
   private static final long DELETIONS = 0x6c65617365667337L;
+  private static final long REHEARSALS = 0x6c65617365667338L;
 
   /** In some seeds: clients take it over from one another, each with a larger token. */
   private static final FilePath TAKEN_OVER = FilePath.parse("/taken-over");
@@ -71,6 +74,8 @@ public final class Simulation {
   /** Likewise for deletions. */
   private final Random deleting;
 
+  private final Random rehearsing;
+  private final Rehearsal rehearsal;
   private final boolean fences;
   private final boolean keepsReaders;
 
@@ -83,6 +88,7 @@ public final class Simulation {
   private long undecided;
   private long converged;
   private long nextCheck = CHECK_EVERY;
+  private long nextRehearsal = REHEARSE_EVERY;
 
   private Simulation(long seed, @Nullable Consumer<String> trace, int mostFaults, long mostEvents) {
     this.seed = seed;
@@ -99,6 +105,8 @@ public final class Simulation {
     this.masters = SimulatedGroup.size(seed);
     this.world = new SimulatedWorld(loop, swarm, masters);
     this.book = new RecordBook(loop);
+    this.rehearsing = new Chance(seed ^ REHEARSALS);
+    this.rehearsal = new Rehearsal(loop, world.checks(), swarm, rehearsing);
     this.fencing = new Chance(seed ^ FENCES);
     this.fences = fencing.nextInt(3) == 0;
     this.keepsReaders = fencing.nextInt(3) == 0;
@@ -275,6 +283,10 @@ public final class Simulation {
       if (loop.steps() >= nextCheck) {
         nextCheck = loop.steps() + CHECK_EVERY;
         check();
+      }
+      if (loop.steps() >= nextRehearsal) {
+        nextRehearsal = loop.steps() + REHEARSE_EVERY;
+        world.rehearse(rehearsal, rehearsing);
       }
     }
     return !loop.isOver();

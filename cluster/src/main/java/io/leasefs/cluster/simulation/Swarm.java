@@ -126,7 +126,13 @@ record Swarm(
     /** A grant is long on its way, and with it all that its server is told after it. */
     GRANT_HELD,
     /** A client's stream breaks just behind a frame, which arrives late. */
-    FRAME_LATE
+    FRAME_LATE,
+    /**
+     * At the moment when it matters: the master has just asked its log for a step of a change, or
+     * for the end of a session, and one of those whom that concerns dies, stops, is cut off or is
+     * heard again, or the master leads no more.
+     */
+    AT_DECISION
   }
 
   /** Those that every seed may draw; the others come in a share of the seeds. */
@@ -215,7 +221,8 @@ record Swarm(
    * @param last likewise: whether several servers lose power where files are not synced (not in
    *     seeds in which a disk loses what it has stored, which is a second fault), clocks that drift
    *     apart, grants that are held back, frames that come late
-   * @param terms likewise: in half of the seeds h and rho are not the usual ones
+   * @param terms likewise: in half of the seeds h and rho are not the usual ones; faults at the
+   *     moment of a decision
    */
   static Swarm draw(Random random, Random more, Random most, Random last, Random terms) {
     Durability durability = random.nextBoolean() ? Durability.REPLICATED : Durability.SYNCED;
@@ -270,6 +277,12 @@ record Swarm(
       heartbeat = ttl / 30 + (long) (terms.nextDouble() * (mostBeats(usual) - ttl / 30 - ttl / 20));
       drift = new long[] {1_000, drift, 30_000, 80_000}[terms.nextInt(4)];
     }
+    if (terms.nextInt(3) == 0) {
+      faults.add(Fault.AT_DECISION);
+    }
+    if (opposed) {
+      drift = terms.nextBoolean() ? 30_000 : 80_000; // more than the guard would hide
+    }
     int narrowClients = 2 + random.nextInt(3);
     return new Swarm(
         chunkServers,
@@ -277,7 +290,7 @@ record Swarm(
         random.nextInt(4) == 0 ? 2 : 3,
         durability,
         ttl,
-        random.nextBoolean() ? 15 * SECOND : 5 * SECOND,
+        clientTtl(random.nextBoolean() ? 15 * SECOND : 5 * SECOND, terms),
         4 * ttl + random.nextInt(4_000) * MILLI,
         faults,
         (80 + random.nextInt(1_000)) * MILLI,
@@ -285,7 +298,7 @@ record Swarm(
         random.nextBoolean() ? 0 : random.nextDouble() * 0.05,
         random.nextInt(3) > 0 ? MILLI / 2 : (1 + random.nextInt(60)) * MILLI,
         random.nextInt(5) == 0 ? 100 * MILLI : 2 * MILLI,
-        recordBytes(random.nextInt(4) == 0 ? 1 << 16 : 1 << 12, wide, most),
+        recordBytes(random.nextInt(4) == 0 ? 1 << 16 : 1 << 12, wide, most, terms),
         random.nextBoolean(),
         random.nextInt(8) > 0,
         durability == Durability.SYNCED || turns ? chunkServers : 1,
@@ -299,8 +312,14 @@ record Swarm(
   }
 
   /** Where records are large, chunks come to their ends. */
-  private static int recordBytes(int narrow, boolean wide, Random most) {
-    return wide && most.nextInt(4) == 0 ? 1 << 17 : narrow;
+  private static int recordBytes(int narrow, boolean wide, Random most, Random terms) {
+    boolean large = wide && most.nextInt(4) == 0;
+    return large || terms.nextInt(5) == 0 ? 1 << 17 : narrow;
+  }
+
+  /** In some seeds so short that clients which only stand still for a while lose their sessions. */
+  private static long clientTtl(long usual, Random terms) {
+    return terms.nextInt(4) == 0 ? 2 * SECOND : usual;
   }
 
   /**

@@ -6,6 +6,7 @@ import io.leasefs.common.edge.DiskFullException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -176,6 +177,31 @@ public final class SimulatedDisk implements Disk {
     image.files.values().forEach(SimulatedContent::settle);
     image.folders.addAll(folders);
     return image;
+  }
+
+  /**
+   * Another disk that has what this one has, durable or not, and no faults to come: what happens to
+   * one of them is not seen by the other.
+   */
+  public synchronized SimulatedDisk fork(long seed) {
+    SimulatedDisk other = new SimulatedDisk(seed, Long.MAX_VALUE / 4);
+    Map<SimulatedContent, SimulatedContent> copies = new IdentityHashMap<>();
+    files.forEach(
+        (name, content) ->
+            other.files.put(name, copies.computeIfAbsent(content, SimulatedContent::copy)));
+    durableNames.forEach(
+        (name, content) ->
+            other.durableNames.put(name, copies.computeIfAbsent(content, SimulatedContent::copy)));
+    for (Naming naming : namings) {
+      other.namings.add(
+          new Naming(
+              naming.folder(),
+              naming.from(),
+              naming.to(),
+              copies.computeIfAbsent(naming.content(), SimulatedContent::copy)));
+    }
+    other.folders.addAll(folders);
+    return other;
   }
 
   /** Puts an old image back, as a restored virtual disk would; open files break. */

@@ -1,0 +1,194 @@
+package io.leasefs.cluster.simulation;
+
+import io.leasefs.chunkserver.ChunkServer;
+import io.leasefs.chunkserver.replica.ReplicaAction.Compact;
+import io.leasefs.chunkserver.replica.ReplicaCore;
+import io.leasefs.chunkserver.replica.ReplicaImage;
+import io.leasefs.chunkserver.replica.ReplicaImage.Snapshot;
+import io.leasefs.chunkserver.store.ChunkStore;
+import io.leasefs.chunkserver.store.StoredChunk;
+import io.leasefs.cluster.simulation.Checks.CopyName;
+import io.leasefs.cluster.simulation.Swarm.Fault;
+import io.leasefs.common.api.Heartbeat.Certainty;
+import io.leasefs.common.api.Heartbeat.ReplicaReport;
+import io.leasefs.common.api.Heartbeat.ReplicaState;
+import io.leasefs.common.edge.Clock;
+import io.leasefs.common.error.LeaseFsException;
+import io.leasefs.common.lease.LeaseTerms;
+import io.leasefs.common.model.ChunkHandle;
+import io.leasefs.common.model.Durability;
+import io.leasefs.common.model.ServerId;
+import io.leasefs.server.disk.simulated.SimulatedDisk;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What would be left of a chunkserver, if its process or its machine ended now: tried on a fork of
+ * its disk, with the code that a restart runs, while the server itself goes on. A loss at one
+ * server is mostly hidden by the others, and the loss of the last one is rare; here each shows for
+ * itself. Each copy must come back with
+ *
+ * <ul>
+ *   <li>what it has promised (I3);
+ *   <li>what was acknowledged with it as a member, or, where its policy does not keep that through
+ *       a power cut, the mark that it may lack something (I6);
+ *   <li>no damage;
+ *   <li>the same state at the same serial: table, history, fence, the dead and the forgotten (I10).
+ * </ul>
+ *
+ * <p>Journals are compacted seldom in the short life of a simulated chunk: in every third rehearsal
+ * all of them are, on the fork, before its machine loses power.
+ */
+final class Rehearsal {
+  /** What is on a disk need not come back from it. */
+  private static final Set<Fault> ROT =
+      EnumSet.of(Fault.BIT_FLIP, Fault.LOST_WRITE, Fault.JOURNAL_ROT);
+
+  private final EventLoop loop;
+  private final Checks checks;
+  private final LeaseTerms terms;
+  private final Random random;
+  private final boolean disksKeep;
+  private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
+
+  /**
+   * @param random a source of chance of its own: who rehearses changes nothing
+   */
+  Rehearsal(EventLoop loop, Checks checks, Swarm swarm, Random random) {
+    this.loop = loop;
+    this.checks = checks;
+    this.terms = swarm.terms();
+    this.random = random;
+    this.disksKeep = swarm.faults().stream().noneMatch(ROT::contains);
+  }
+
+  /**
+   * Ends a server on paper.
+   *
+   * @param boot of the kernel that it runs on
+   */
+  void of(ServerId id, ChunkServer server, Host host, SimulatedDisk disk, String boot) {
+    if (!disksKeep || disk.isDead()) {
+      return;
+    }
+    boolean compacts = random.nextInt(3) == 0;
+    boolean power = compacts || random.nextBoolean();
+    SimulatedDisk fork = disk.fork(random.nextLong());
+    ChunkStore store;
+    try {
+      if (compacts) {
+        compact(open(id, host, fork, boot));
+      }
+      if (power) {
+        fork.cutPower();
+      }
+      store = open(id, host, fork, power ? boot + "-rehearsed" : boot);
+    } catch (IOException | LeaseFsException e) {
+      loop.violated("START", host + " would not start again: " + e);
+      return;
+    }
+    for (ChunkServer.Copy copy : server.copies()) {
+      ReplicaReport report = copy.core().report();
+      if (report.state() != ReplicaState.DAMAGED && report.state() != ReplicaState.LEARNER) {
+        compare(host, copy, report, store.chunk(report.spec().handle()).orElse(null), power);
+      }
+    }
+  }
+
+  /** As a core does when its store asks it to. */
+  private void compact(ChunkStore store) {
+    for (StoredChunk chunk : store.chunks()) {
+      if (chunk.image().certainty() != Certainty.DAMAGED) {
+        chunk.queue().tell(event -> {});
+        Snapshot snapshot = ReplicaCore.restarted(chunk.image(), terms).snapshot();
+        chunk.queue().submit(List.of(new Compact(1, snapshot)));
+      }
+    }
+    while (!tasks.isEmpty()) {
+      tasks.remove().run();
+    }
+  }
+
+  private ChunkStore open(ServerId id, Host host, SimulatedDisk fork, String boot)
+      throws IOException {
+    Clock clock =
+        new Clock() {
+          @Override
+          public long nanos() {
+            return host.nanos();
+          }
+
+          @Override
+          public long wallMillis() {
+            return 0;
+          }
+        };
+    return ChunkStore.open(
+        new ChunkStore.Surroundings(
+            fork,
+            id,
+            tasks::add,
+            scans -> scans.forEach(Runnable::run),
+            (delayNanos, task) -> () -> {},
+            clock,
+            random::nextLong,
+            boot,
+            100,
+            4));
+  }
+
+  private void compare(
+      Host host,
+      ChunkServer.Copy live,
+      ReplicaReport report,
+      @Nullable StoredChunk left,
+      boolean power) {
+    ChunkHandle chunk = report.spec().handle();
+    boolean forced = !power || report.spec().durability() == Durability.SYNCED;
+    CopyName name = new CopyName(live.core().self().server(), chunk, report.replica());
+    long promised = checks.promised(name);
+    long acknowledged = checks.acknowledged(name);
+    String what =
+        "the copy of chunk "
+            + chunk
+            + " at "
+            + host
+            + " would come back after "
+            + (power ? "a power cut" : "a kill");
+    if (left == null) {
+      if (promised > 1 || (forced && acknowledged > 0)) {
+        loop.violated("I6", what + " as none; promised " + promised + ", " + acknowledged);
+      }
+      return;
+    }
+    ReplicaImage image = left.image();
+    long last = image.snapshot().serial() + image.tail().size();
+    if (image.certainty() == Certainty.DAMAGED) {
+      loop.violated("I6", what + " damaged");
+    }
+    if (image.promised() < promised) {
+      loop.violated("I3", what + " with promise " + image.promised() + " after " + promised);
+    }
+    if (last < acknowledged && (forced || image.certainty() == Certainty.CERTAIN)) {
+      loop.violated(
+          "I6",
+          what
+              + " "
+              + image.certainty()
+              + " with serial "
+              + last
+              + ", acknowledged "
+              + acknowledged);
+    }
+    Snapshot before = live.core().snapshot();
+    Snapshot after = ReplicaCore.restarted(image, terms).snapshot();
+    if (after.serial() == before.serial() && !after.equals(before)) {
+      loop.violated("I10", what + " as " + after + ", and was " + before);
+    }
+  }
+}
