@@ -375,7 +375,8 @@ public final class Simulation {
         loop.violated("I19", file + " cannot be read");
       }
     }
-    // A chunk that a killed client has made and nobody has written to is at its primary alone, until
+    // A chunk that a killed client has made and nobody has written to is at its primary alone,
+    // until
     // that client's session is over.
     long most = swarm.clientTtlNanos() + 20 * SECOND;
     boolean same = pass(most, seldom(() -> difference() == null));
