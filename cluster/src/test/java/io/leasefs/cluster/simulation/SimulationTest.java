@@ -101,7 +101,7 @@ class SimulationTest {
   void leadersOfSeveralMastersFollowOneAnother() {
     int withThree = 0;
     int elections = 0;
-    for (long seed = 44; withThree < 4; seed++) {
+    for (long seed = 33; withThree < 4; seed++) {
       if (SimulatedGroup.size(seed) != 3) {
         continue;
       }
@@ -142,7 +142,7 @@ class SimulationTest {
   void clocksTasksWaysAndJournalsFailAndNothingAcknowledgedIsLost() {
     Set<String> struck = new TreeSet<>();
     Map<String, Integer> stops = new TreeMap<>();
-    for (long seed : List.of(296L, 206L, 399L)) {
+    for (long seed : List.of(296L, 206L, 298L, 399L)) {
       Outcome outcome = Simulation.run(seed);
       assertThat(outcome.violation()).as("seed %d: %s", seed, outcome.drawn()).isEmpty();
       struck.addAll(outcome.faultsByKind().keySet());
