@@ -24,6 +24,7 @@ import io.leasefs.common.model.ReplicaId;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.server.disk.ForceQueue;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
@@ -240,20 +241,36 @@ public final class ChunkStore {
   }
 
   /**
-   * True where the journal ends inside its header and nothing else can be the reason than that the
-   * birth was cut off: by the end of the process, before the first byte of data; or by a power cut,
-   * before the journal's first force, so that nothing was promised or acknowledged as forced. Such
-   * a copy knows no more of the chunk than one that never heard of it (protocol, section 8), and
-   * counts as such.
+   * True where the journal ends inside its header, or after a power cut has nothing but zeros
+   * there, and nothing else can be the reason than that the birth was cut off: by the end of the
+   * process, before the first byte of data; or by a power cut, before the journal's first force, so
+   * that nothing was promised or acknowledged as forced. Such a copy knows no more of the chunk
+   * than one that never heard of it (protocol, section 8), and counts as such. A header that was
+   * forced once and has rotted is not blank.
    */
   private boolean neverWasBorn(ChunkHandle handle) throws IOException {
     ChunkNames names = new ChunkNames(handle);
     try (DiskFile journal = openFiles.lazy(names.journal());
         DiskFile data = openFiles.lazy(names.data())) {
-      return journal.size() < JournalCodec.RECORDS_AT
-          && !disk.exists(names.failed())
-          && (powerCut || !disk.exists(names.data()) || data.size() == 0);
+      boolean cutOff =
+          journal.size() < JournalCodec.RECORDS_AT
+              && (powerCut || !disk.exists(names.data()) || data.size() == 0);
+      return (cutOff || (powerCut && isBlank(journal))) && !disk.exists(names.failed());
     }
+  }
+
+  private static boolean isBlank(DiskFile journal) throws IOException {
+    ByteBuffer header = ByteBuffer.allocate(JournalCodec.SECTOR);
+    while (header.hasRemaining() && journal.read(header, header.position()) >= 0) {
+      // a read may be short
+    }
+    header.flip();
+    while (header.hasRemaining()) {
+      if (header.get() != 0) {
+        return false;
+      }
+    }
+    return true;
   }
 
   private StoredChunk stored(ReplicaImage image, ChunkFile file, boolean damaged) {

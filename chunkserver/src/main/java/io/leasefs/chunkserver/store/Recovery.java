@@ -376,6 +376,7 @@ final class Recovery {
     if (changed || unforced) {
       data.force();
       journal.file().force();
+      file.forceNames();
     }
     return new Recovered(file, image(stands), false);
   }

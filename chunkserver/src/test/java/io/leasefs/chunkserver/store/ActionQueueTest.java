@@ -148,6 +148,39 @@ class ActionQueueTest {
     assertThat(again.image().certainty()).isEqualTo(Certainty.UNCERTAIN);
   }
 
+  /** The process after it tells of that promise at once: it counts as stored, and its name, too. */
+  @Test
+  void namesAreForcedAtTheStartWhereAKilledProcessHadForcedNothing() throws IOException {
+    for (int seed = 0; seed < 20; seed++) {
+      StoreFixture other = new StoreFixture(seed);
+      ChunkStore store = other.open();
+      var _ =
+          store.create(
+              new ChunkSpec(HANDLE, new FileId(7), 64 << 20, Durability.REPLICATED),
+              new ReplicaId(0x51d),
+              Certainty.CERTAIN);
+      StoredChunk chunk = other.chunk(store, HANDLE);
+      other.disk.setHook(
+          (operation, name) -> {
+            if (operation == Operation.FORCE_FOLDER) {
+              throw new AssertionError("killed"); // no exception: nothing may handle it
+            }
+          });
+      other.submit(chunk, new StorePromise(1, 2));
+      try {
+        other.runAll();
+      } catch (AssertionError e) {
+        assertThat(e).hasMessage("killed");
+      }
+      other.disk.killProcess();
+      other.disk.setHook((operation, name) -> {});
+      long found = other.chunk(other.open(), HANDLE).image().promised();
+      other.cutPower();
+
+      assertThat(other.chunk(other.open(), HANDLE).image().promised()).isEqualTo(found);
+    }
+  }
+
   /** It was killed before its folder was forced; whoever comes after cannot know, and forces it. */
   @Test
   void namesThatAKilledProcessHadNotForcedAreForcedWithTheFirstPromiseAfterItsRestart()

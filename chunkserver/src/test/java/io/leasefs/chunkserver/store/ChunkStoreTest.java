@@ -311,6 +311,23 @@ class ChunkStoreTest {
     assertThat(create(again, 0x51c).committedLength()).isZero();
   }
 
+  /** The file has its length, and zeros in it: so far was the power cut after its name. */
+  @Test
+  void aJournalThatAPowerCutLeftBlankIsAsIfItHadNeverBeen() throws IOException {
+    var _ = fill(create(fixture.open(), 0x51c), 1000);
+    fixture.disk.killProcess();
+    String journal = new ChunkNames(new ChunkHandle(0x51c)).journal();
+    try (DiskFile file = fixture.disk.open(journal, false)) {
+      file.write(ByteBuffer.allocate((int) file.size()), 0);
+      file.force();
+    }
+    assertThat(fixture.open().unreadable()).hasSize(1); // no power was cut: it has rotted
+    fixture.cutPower();
+    ChunkStore store = fixture.open();
+    assertThat(store.chunks()).isEmpty();
+    assertThat(store.unreadable()).isEmpty();
+  }
+
   @Test
   void aBirthThatTheEndOfTheProcessHasCutOffIsAsIfItHadNeverBeen() throws IOException {
     ChunkStore store = fixture.open();
