@@ -199,6 +199,7 @@ public final class ControlLoop {
   private void lead() {
     long now = clock.nanos();
     soft.reign++;
+    soft.beforeThisReign = soft.read(StateView::lastApplied);
     readyNanos = now;
     lastTurnNanos = now;
     logger.info("leads term={}", soft.role.term());

@@ -283,7 +283,7 @@ final class HeartbeatDesk {
     for (ReplicaReport report : request.replicas()) {
       noteDamage(id, report);
     }
-    if (request.fullReport()) {
+    if (request.fullReport() && isOfThisReign(request)) {
       soft.replicas.replace(id, request.replicas());
       soft.servers.reportedInFull(id);
     } else {
@@ -313,6 +313,15 @@ final class HeartbeatDesk {
       changes.mended(id, report);
       changes.reported(id, report);
     }
+  }
+
+  /**
+   * A report that was sent under an earlier leader may arrive late: what came after it was told to
+   * that one, and would be told to this one never.
+   */
+  private boolean isOfThisReign(Request request) {
+    return request.highestTerm() == soft.term()
+        || request.session().value() > soft.beforeThisReign; // nobody knew that session before
   }
 
   private void noteDamage(ServerId server, ReplicaReport report) {

@@ -69,6 +69,9 @@ final class Soft implements Reconfiguration.Servers {
   /** Counts how often this master began to serve. */
   long reign;
 
+  /** The last ordinal that was applied when it did. */
+  long beforeThisReign;
+
   /** What is to be done where the log takes, in this reign, what an earlier one has asked for. */
   Runnable strayed = () -> {};
 
