@@ -353,7 +353,7 @@ public final class ReplicaCore {
         log.lastLength(),
         log.seal() != null,
         log.overwritesAboveCommitted(),
-        replica.sound() ? replica.certainty() : Heartbeat.Certainty.DAMAGED);
+        certainty());
   }
 
   private void answerSeal(Heartbeat.SealAnswer answer) {
@@ -697,6 +697,11 @@ public final class ReplicaCore {
   public boolean mayDelete(Heartbeat.DeleteCommand command) {
     return command.replica().equals(replica.self.replica())
         && replica.log.version() <= command.highestVersion();
+  }
+
+  /** What it says of itself in a seal's answer. */
+  public Heartbeat.Certainty certainty() {
+    return replica.sound() ? replica.certainty() : Heartbeat.Certainty.DAMAGED;
   }
 
   /** The committed state: what a copy for a learner starts from, and what a compaction writes. */

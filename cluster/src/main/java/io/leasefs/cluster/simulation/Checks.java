@@ -805,6 +805,13 @@ final class Checks implements Watch {
         .allMatch(report -> report != null && report.accepted() == entry.active().version());
   }
 
+  /** Whether a member of the chunk runs that is neither damaged nor uncertain. */
+  boolean hasGoodMember(ChunkEntry entry) {
+    return entry.active().members().stream()
+        .map(member -> copy(member, entry.handle()))
+        .anyMatch(copy -> copy != null && copy.core().certainty() == Heartbeat.Certainty.CERTAIN);
+  }
+
   /** I10: what is different between the members of a chunk; empty where nothing is. */
   @Nullable String difference(ChunkHandle chunk, List<Member> members) {
     Snapshot first = null;

@@ -84,6 +84,10 @@ public final class Simulation {
 
   private int writers;
   private boolean finishing;
+
+  /** What a file waits for does not come by itself. */
+  private boolean hopeless;
+
   private long histories;
   private long undecided;
   private long converged;
@@ -216,6 +220,11 @@ public final class Simulation {
     }
     long healed = loop.now();
     awaitWritable(healed);
+    if (hopeless) {
+      check();
+      linearizable();
+      return outcome(chaos);
+    }
     finishing = true;
     clients.values().forEach(SimulatedClient::finish);
     // What was begun before the end of the faults may have asked long ago, and ask again late.
@@ -234,18 +243,28 @@ public final class Simulation {
   /**
    * I19: a file of several writers takes a record within T_G + 5 s, and each client gets one
    * through before a session's time more has passed: the cluster may have forgotten it meanwhile,
-   * and it then begins anew. The bound is for members that are undamaged and certain: where copies
-   * rot or forget, and one has to be made first, there is as much time again. As soon as all have
-   * written there is nothing more to wait for.
+   * and it then begins anew. The bound is for members that are undamaged and certain, and for
+   * clocks that keep theirs: where copies rot or forget, and one has to be made first, or five
+   * seconds of a master's clock are seven, there is as much time again. As soon as all have written
+   * there is nothing more to wait for.
    */
   private void awaitWritable(long healed) {
     long bound = world.terms().grantorValidityNanos() + 5 * SECOND;
-    boolean whole = !swarm.losesAcknowledged() && !swarm.faults().contains(Swarm.Fault.BIT_FLIP);
+    boolean whole =
+        !swarm.losesAcknowledged()
+            && !swarm.faults().contains(Swarm.Fault.BIT_FLIP)
+            && swarm.clocksInBound();
     boolean all = pass(whole ? bound : 2 * bound, everybody(healed));
     if (!all && !loop.isOver()) {
       Set<FilePath> silent = new TreeSet<>();
       clients.values().forEach(client -> silent.addAll(client.shared()));
       clients.values().forEach(client -> silent.removeAll(client.writtenSince(healed)));
+      if (!silent.isEmpty() && silent.stream().noneMatch(this::hasGoodCopy)) {
+        // It waits for an operator, and is owed nothing (protocol, section 4): nor are its writers.
+        loop.note("NO GOOD COPY of the last chunk of " + silent);
+        hopeless = true;
+        return;
+      }
       if (!silent.isEmpty()) {
         loop.violated("I19", silent + " cannot be written long after the healing: " + waits());
       }
@@ -254,6 +273,16 @@ public final class Simulation {
       }
     }
     loop.note("WRITABLE");
+  }
+
+  /** Whether a member of its last chunk is neither damaged nor uncertain. */
+  private boolean hasGoodCopy(FilePath path) {
+    return world
+        .state()
+        .read(view -> view.file(view.lookUp(path)))
+        .flatMap(file -> world.state().read(view -> view.chunk(file.chunks().getLast())))
+        .map(world.checks()::hasGoodMember)
+        .orElse(true);
   }
 
   private BooleanSupplier everybody(long healed) {
