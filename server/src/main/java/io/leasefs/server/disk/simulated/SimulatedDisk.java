@@ -185,7 +185,7 @@ public final class SimulatedDisk implements Disk {
    */
   public synchronized SimulatedDisk fork(long seed) {
     SimulatedDisk other = new SimulatedDisk(seed, Long.MAX_VALUE / 4);
-    Map<SimulatedContent, SimulatedContent> copies = new IdentityHashMap<>();
+    IdentityHashMap<SimulatedContent, SimulatedContent> copies = new IdentityHashMap<>();
     files.forEach(
         (name, content) ->
             other.files.put(name, copies.computeIfAbsent(content, SimulatedContent::copy)));
