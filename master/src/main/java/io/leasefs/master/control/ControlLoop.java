@@ -593,10 +593,15 @@ public final class ControlLoop {
       Optional<SessionId> older,
       List<ChunkHandle> held) {
     long now = clock.nanos();
-    soft.leases.open(session, settings.terms().ttlNanos(), now);
+    // A repeated request has the same session for its answer, and may be logged after the server's
+    // first report in it: what is known by now is not forgotten again.
+    boolean repeated = soft.leases.knows(session);
+    if (!repeated) {
+      soft.leases.open(session, settings.terms().ttlNanos(), now);
+    }
     soft.read(view -> view.server(request.server()))
         .ifPresent(entry -> soft.servers.sync(entry, now));
-    if (older.equals(Optional.of(session))) {
+    if (repeated) {
       return;
     }
     logger.info(
