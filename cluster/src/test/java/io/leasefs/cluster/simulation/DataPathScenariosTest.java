@@ -199,10 +199,15 @@ class DataPathScenariosTest {
       long stall = script.world.terms().stallNanos();
       script.readWhole(FILE, ReadMode.DEFAULT, false);
       script.until(stall + 500 * MILLI, "another primary has taken it", record::isAcknowledged);
-      ChunkEntry second = script.chunk(chunk.handle());
-      assertThat(script.primary(second)).isNotEqualTo(first);
+      assertThat(script.primary(script.chunk(chunk.handle()))).isNotEqualTo(first);
       assertThat(script.told("SESSION_ENDED")).isZero();
 
+      // One more than may be lacking: else a copy has to be made first.
+      script.until(
+          10 * SECOND,
+          "three copies again",
+          () -> script.chunk(chunk.handle()).active().members().size() == 3);
+      ChunkEntry second = script.chunk(chunk.handle());
       ChunkNode secondary = script.secondaries(second).getLast();
       requireNonNull(secondary.host().life()).stallDisk(60 * SECOND);
       Appended other = writer.append(300);

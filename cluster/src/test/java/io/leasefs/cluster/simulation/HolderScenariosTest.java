@@ -308,7 +308,7 @@ class HolderScenariosTest {
   @ValueSource(longs = {1_000, 4_000})
   @Tag("F61")
   void fileOfAnEvictedClientIsClosedOnlyOnceThePrimaryHasFencedIt(long unheardMillis) {
-    try (Script script = new Script(61, 3, Durability.REPLICATED, false)) {
+    try (Script script = new Script(62, 3, Durability.REPLICATED, false)) {
       Writer evicted = script.writer(1);
       evicted.appendAndWait(SECOND);
       ChunkEntry chunk = script.chunk();
