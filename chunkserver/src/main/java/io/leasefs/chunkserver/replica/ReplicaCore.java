@@ -716,6 +716,11 @@ public final class ReplicaCore {
         : OptionalLong.of(replica.log.startOf(version));
   }
 
+  /** The last serial that its disk has told to be stored, as the chunk's durability wants it. */
+  public long durableSerial() {
+    return replica.disk.durableSerial();
+  }
+
   /** How many steps it has taken: whoever watches sees whether a task has changed anything. */
   public long steps() {
     return steps;

@@ -52,6 +52,16 @@ final class Checks implements Watch {
 
   private record Standing(long leaseEnd, int leases) {}
 
+  private record Seen(
+      long steps, long promised, long accepted, long lastSerial, Heartbeat.ReplicaState state) {
+    boolean turnedTo(Seen now) {
+      return now.promised > promised
+          || now.accepted > accepted
+          || now.lastSerial < lastSerial
+          || now.state != state;
+    }
+  }
+
   private record Holder(ServerId server, long version) {
     @Override
     public String toString() {
@@ -113,8 +123,11 @@ final class Checks implements Watch {
   private final Map<ServerId, Standing> standing = new TreeMap<>();
   private final Map<ServerId, Map<ChunkHandle, Hold>> holds = new TreeMap<>();
 
-  /** The steps of each core that have been looked at. */
-  private final IdentityHashMap<ReplicaCore, Long> looked = new IdentityHashMap<>();
+  /** What was seen of each core, and after which of its steps. */
+  private final IdentityHashMap<ReplicaCore, Seen> seen = new IdentityHashMap<>();
+
+  /** Of whose copies one has promised, started a version, been cut, or become something else. */
+  private @Nullable ServerId turned;
 
   private final Map<Version, List<Member>> chains = new LinkedHashMap<>();
   private final Map<CopyName, Promise> promises = new LinkedHashMap<>();
@@ -583,16 +596,31 @@ final class Checks implements Watch {
     if (server != null) {
       server.eachCore(
           core -> {
-            Long before = looked.get(core);
-            if (before == null || before != core.steps()) {
-              looked.put(core, core.steps());
+            Seen before = seen.get(core);
+            if (before == null || before.steps() != core.steps()) {
               if (before == null) {
                 isNew(id, core);
               }
-              copy(id, core);
+              Seen now = look(core.steps(), copy(id, core));
+              if (before != null && before.turnedTo(now)) {
+                turned = id;
+              }
+              seen.put(core, now);
             }
           });
     }
+  }
+
+  private static Seen look(long steps, Heartbeat.ReplicaReport report) {
+    return new Seen(
+        steps, report.promised(), report.accepted(), report.lastSerial(), report.state());
+  }
+
+  /** The server whose copies have turned last, once. */
+  Optional<ServerId> turned() {
+    Optional<ServerId> last = Optional.ofNullable(turned);
+    turned = null;
+    return last;
   }
 
   /** Section 8: never a handle that this incarnation has deleted. */
@@ -612,10 +640,10 @@ final class Checks implements Watch {
    * I3, I7: no copy takes back what it has told; and what each core says of itself. I2: who has
    * sealed leads no more, for his lease may have ended with the seal.
    */
-  private void copy(ServerId id, ReplicaCore core) {
+  private Heartbeat.ReplicaReport copy(ServerId id, ReplicaCore core) {
     Heartbeat.ReplicaReport report = core.report();
     if (report.state() == Heartbeat.ReplicaState.DAMAGED) {
-      return;
+      return report;
     }
     CopyName name = new CopyName(id, report.spec().handle(), report.replica());
     Promise promise = promises.get(name);
@@ -632,6 +660,7 @@ final class Checks implements Watch {
     } catch (IllegalStateException e) {
       loop.violated("CORE", id + ": " + e.getMessage());
     }
+    return report;
   }
 
   // ---- acknowledgements --------------------------------------------------------------------

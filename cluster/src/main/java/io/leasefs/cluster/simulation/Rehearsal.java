@@ -1,8 +1,10 @@
 package io.leasefs.cluster.simulation;
 
 import io.leasefs.chunkserver.ChunkServer;
+import io.leasefs.chunkserver.replica.ReplicaAction.Commit;
 import io.leasefs.chunkserver.replica.ReplicaAction.Compact;
 import io.leasefs.chunkserver.replica.ReplicaCore;
+import io.leasefs.chunkserver.replica.ReplicaEvent;
 import io.leasefs.chunkserver.replica.ReplicaImage;
 import io.leasefs.chunkserver.replica.ReplicaImage.Snapshot;
 import io.leasefs.chunkserver.store.ChunkStore;
@@ -35,14 +37,18 @@ import org.jspecify.annotations.Nullable;
  *
  * <ul>
  *   <li>what it has promised (I3);
- *   <li>what was acknowledged with it as a member, or, where its policy does not keep that through
- *       a power cut, the mark that it may lack something (I6);
- *   <li>no damage;
- *   <li>the same state at the same serial: table, history, fence, the dead and the forgotten (I10).
+ *   <li>what its core counts as stored, and what was acknowledged with it as a member, or, where
+ *       its policy does not keep that through a power cut, the mark that it may lack something
+ *       (I6);
+ *   <li>no damage, and all bytes as their checksums say;
+ *   <li>the same state and content as far as the server has committed: table, history, fence, the
+ *       dead and the forgotten (I10).
  * </ul>
  *
  * <p>Journals are compacted seldom in the short life of a simulated chunk: in every third rehearsal
- * all of them are, on the fork, before its machine loses power.
+ * all of them are, on the fork, before its machine loses power. In every second one the power fails
+ * once more, right after the restart: what was found then must be found again, whoever had stored
+ * it.
  */
 final class Rehearsal {
   /** What is on a disk need not come back from it. */
@@ -88,6 +94,10 @@ final class Rehearsal {
         fork.cutPower();
       }
       store = open(id, host, fork, power ? boot + "-rehearsed" : boot);
+      if (random.nextBoolean()) {
+        store = again(id, host, fork, boot, store);
+        power = true;
+      }
     } catch (IOException | LeaseFsException e) {
       loop.violated("START", host + " would not start again: " + e);
       return;
@@ -100,6 +110,53 @@ final class Rehearsal {
     }
   }
 
+  /** The power fails right after a restart. */
+  private ChunkStore again(
+      ServerId id, Host host, SimulatedDisk fork, String boot, ChunkStore found)
+      throws IOException {
+    fork.cutPower();
+    ChunkStore store = open(id, host, fork, boot + "-again");
+    for (StoredChunk before : found.chunks()) {
+      StoredChunk after = store.chunk(before.handle()).orElse(null);
+      if (after == null
+          || after.image().promised() < before.image().promised()
+          || (last(after.image()) < last(before.image())
+              && (before.image().spec().durability() == Durability.SYNCED
+                  || after.image().certainty() == Certainty.CERTAIN))
+          || (before.image().learner() && !after.image().learner())
+          || (before.image().certainty() != Certainty.CERTAIN
+              && after.image().certainty() == Certainty.CERTAIN)) {
+        loop.violated(
+            "I6",
+            "chunk "
+                + before.handle()
+                + " at "
+                + host
+                + " would be found as "
+                + describe(before)
+                + ", and after a power cut as "
+                + (after == null ? "none" : describe(after)));
+      }
+    }
+    return store;
+  }
+
+  private static String describe(StoredChunk chunk) {
+    ReplicaImage image = chunk.image();
+    return image.spec().durability()
+        + " "
+        + image.certainty()
+        + (image.learner() ? " learner" : "")
+        + " with promise "
+        + image.promised()
+        + " and serial "
+        + last(image);
+  }
+
+  private static long last(ReplicaImage image) {
+    return image.snapshot().serial() + image.tail().size();
+  }
+
   /** As a core does when its store asks it to. */
   private void compact(ChunkStore store) {
     for (StoredChunk chunk : store.chunks()) {
@@ -109,6 +166,10 @@ final class Rehearsal {
         chunk.queue().submit(List.of(new Compact(1, snapshot)));
       }
     }
+    runTasks();
+  }
+
+  private void runTasks() {
     while (!tasks.isEmpty()) {
       tasks.remove().run();
     }
@@ -167,14 +228,15 @@ final class Rehearsal {
       return;
     }
     ReplicaImage image = left.image();
-    long last = image.snapshot().serial() + image.tail().size();
+    long last = last(image);
+    long stored = Math.max(acknowledged, live.core().durableSerial());
     if (image.certainty() == Certainty.DAMAGED) {
       loop.violated("I6", what + " damaged");
     }
     if (image.promised() < promised) {
       loop.violated("I3", what + " with promise " + image.promised() + " after " + promised);
     }
-    if (last < acknowledged && (forced || image.certainty() == Certainty.CERTAIN)) {
+    if (last < stored && (forced || image.certainty() == Certainty.CERTAIN)) {
       loop.violated(
           "I6",
           what
@@ -182,13 +244,80 @@ final class Rehearsal {
               + image.certainty()
               + " with serial "
               + last
+              + ", stored "
+              + live.core().durableSerial()
               + ", acknowledged "
               + acknowledged);
     }
+    if (live.stored().committedSerial() <= last) {
+      sameContent(what, live.stored(), left);
+    }
     Snapshot before = live.core().snapshot();
-    Snapshot after = ReplicaCore.restarted(image, terms).snapshot();
-    if (after.serial() == before.serial() && !after.equals(before)) {
-      loop.violated("I10", what + " as " + after + ", and was " + before);
+    if (before.serial() <= last) {
+      Snapshot after = ReplicaCore.restarted(asOf(image, before.serial()), terms).snapshot();
+      if (after.serial() == before.serial() && !withoutChecksum(after, before).equals(before)) {
+        loop.violated("I10", what + " as " + after + ", and was " + before);
+      }
+    }
+  }
+
+  /** What is left, once it knows to be committed what the server knows. */
+  private static ReplicaImage asOf(ReplicaImage image, long committed) {
+    return new ReplicaImage(
+        image.spec(),
+        image.self(),
+        image.promised(),
+        image.learner(),
+        image.certainty(),
+        image.snapshot(),
+        Math.max(committed, image.committedSerial()),
+        image.tail());
+  }
+
+  /** The checksum of a seal is computed anew by whoever does not find it. */
+  private static Snapshot withoutChecksum(Snapshot after, Snapshot before) {
+    return after.seal().isPresent()
+            && before.seal().isPresent()
+            && after.seal().get().serial() == before.seal().get().serial()
+            && (after.seal().get().checksum().isEmpty() || before.seal().get().checksum().isEmpty())
+        ? new Snapshot(
+            after.serial(),
+            after.lengthBytes(),
+            after.history(),
+            after.rows(),
+            after.deadSessions(),
+            after.forgottenBelow(),
+            after.forgottenExceptions(),
+            after.fenceFloor(),
+            before.seal())
+        : after;
+  }
+
+  private void sameContent(String what, StoredChunk live, StoredChunk left) {
+    long serial = live.committedSerial();
+    if (left.committedSerial() < serial) {
+      left.queue()
+          .tell(
+              event -> {
+                if (event instanceof ReplicaEvent.DiskFailed failed) {
+                  loop.violated("I6", what + " and could not go on: " + failed.why());
+                }
+              });
+      left.queue().submit(List.of(new Commit(1, serial, live.committedLength())));
+      runTasks();
+    }
+    if (left.committedSerial() == serial
+        && (left.committedLength() != live.committedLength()
+            || left.checksum() != live.checksum())) {
+      loop.violated("I10", what + " with other content as of serial " + serial);
+    }
+    try {
+      List<Long> bad = left.badBlocks(0, Long.MAX_VALUE);
+      if (!bad.isEmpty()) {
+        loop.violated("I6", what + " with damaged blocks " + bad);
+      }
+    } catch (IOException e) {
+      loop.violated("I6", what + " and cannot be read: " + e.getMessage());
     }
   }
 }

@@ -535,7 +535,18 @@ final class SimulatedWorld {
     if (running.isEmpty()) {
       return;
     }
-    ChunkNode node = running.get(random.nextInt(running.size()));
+    rehearse(rehearsal, running.get(random.nextInt(running.size())));
+  }
+
+  /** This chunkserver is, where it runs. */
+  void rehearse(Rehearsal rehearsal, ServerId id) {
+    rehearse(rehearsal, requireNonNull(chunkNodes.get(id.name())));
+  }
+
+  private static void rehearse(Rehearsal rehearsal, ChunkNode node) {
+    if (node.host.life() == null) {
+      return;
+    }
     ChunkServer server = requireNonNull(node.host.life()).service(ChunkServer.class);
     if (server != null) {
       rehearsal.of(node.id, server, node.host, node.disk, boot(node));

@@ -6,6 +6,7 @@ import io.leasefs.common.api.ChunkApi.ReadMode;
 import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.FileId;
 import io.leasefs.common.model.FilePath;
+import io.leasefs.common.model.ServerId;
 import io.leasefs.master.state.ChunkEntry;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -44,6 +45,13 @@ public final class Simulation {
   private static final int CHECK_EVERY = 500;
 
   private static final int REHEARSE_EVERY = 4_000;
+
+  /**
+   * A server of which a copy has turned is ended within so many events, if none was for so many.
+   */
+  private static final int SOON = 40;
+
+  private static final int REHEARSE_AT_MOST_EVERY = 1_000;
 
   /** Split further sources of chance off a seed. */
   private static final long MORE = 0x6c65617365667332L;
@@ -93,6 +101,10 @@ public final class Simulation {
   private long converged;
   private long nextCheck = CHECK_EVERY;
   private long nextRehearsal = REHEARSE_EVERY;
+  private long lastRehearsal;
+
+  /** Whose end is rehearsed next; null: anybody's. */
+  private @Nullable ServerId rehearses;
 
   private Simulation(long seed, @Nullable Consumer<String> trace, int mostFaults, long mostEvents) {
     this.seed = seed;
@@ -313,12 +325,28 @@ public final class Simulation {
         nextCheck = loop.steps() + CHECK_EVERY;
         check();
       }
-      if (loop.steps() >= nextRehearsal) {
-        nextRehearsal = loop.steps() + REHEARSE_EVERY;
-        world.rehearse(rehearsal, rehearsing);
-      }
+      rehearse();
     }
     return !loop.isOver();
+  }
+
+  private void rehearse() {
+    Optional<ServerId> turned = world.checks().turned();
+    if (loop.steps() >= nextRehearsal) {
+      if (rehearses == null) {
+        world.rehearse(rehearsal, rehearsing);
+      } else {
+        world.rehearse(rehearsal, rehearses);
+      }
+      rehearses = null;
+      lastRehearsal = loop.steps();
+      nextRehearsal = lastRehearsal + REHEARSE_EVERY;
+    } else if (rehearses == null
+        && turned.isPresent()
+        && loop.steps() >= lastRehearsal + REHEARSE_AT_MOST_EVERY) {
+      rehearses = turned.get();
+      nextRehearsal = Math.min(nextRehearsal, loop.steps() + rehearsing.nextInt(SOON));
+    }
   }
 
   /** A condition that costs much: asked every so many events, and false in between. */
