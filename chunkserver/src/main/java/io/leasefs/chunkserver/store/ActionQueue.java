@@ -103,6 +103,10 @@ public final class ActionQueue {
   private final List<DiskFile> retired = new ArrayList<>();
   private int forcesInFlight;
   private boolean dataUnforced;
+
+  /** Forces of the data file under way: until they are back nobody else's covers its bytes. */
+  private int dataForces;
+
   private long journalForced;
   private long dataForced;
 
@@ -444,12 +448,18 @@ public final class ActionQueue {
 
   private void force(Group group) throws IOException {
     file.forceNames();
-    Extent extent = extent(synced);
     boolean withData = synced && dataUnforced;
+    Extent extent = extent(withData || (synced && dataForces == 0));
     group.forcesLeft = withData ? 2 : 1;
     if (withData) {
       dataUnforced = false;
-      force(file.data(), () -> forced(group, extent));
+      dataForces++;
+      force(
+          file.data(),
+          () -> {
+            dataForces--;
+            forced(group, extent);
+          });
     }
     force(file.journal().file(), () -> forced(group, extent));
   }

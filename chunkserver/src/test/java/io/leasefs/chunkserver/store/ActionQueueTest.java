@@ -136,6 +136,31 @@ class ActionQueueTest {
         .containsExactly(new ReplicaEvent.DiskDone(1), new ReplicaEvent.DiskDone(3));
   }
 
+  /** Files are forced side by side: the journal of what came later may be done first. */
+  @Test
+  void theWatermarkDoesNotCountDataWhoseForceIsUnderWay() throws IOException {
+    StoredChunk chunk = create(Durability.SYNCED);
+    fixture.submit(chunk, append(1, 100_000, true));
+    fixture.submit(chunk, new StorePromise(2, 5));
+    assertThat(fixture.runOne()).isTrue();
+    Runnable dataForce = fixture.takeTask();
+    fixture.runAll();
+    fixture.pass(100_000_000);
+    assertThat(fixture.doneThrough()).isZero();
+    assertThat(watermark().dataSerial()).isZero();
+    dataForce.run();
+    fixture.runAll();
+    fixture.pass(100_000_000);
+    assertThat(fixture.doneThrough()).isEqualTo(2);
+    assertThat(watermark().dataSerial()).isEqualTo(1);
+  }
+
+  private JournalCodec.Watermark watermark() throws IOException {
+    byte[] journal = fixture.disk.bytes(JOURNAL);
+    return JournalCodec.readWatermarks(
+        ByteBuffer.wrap(journal, JournalCodec.SECTOR, 2 * JournalCodec.SECTOR).slice());
+  }
+
   @Test
   void aPromiseAndAStandingSurviveAPowerCut() throws IOException {
     StoredChunk chunk = create(Durability.REPLICATED);

@@ -31,8 +31,10 @@ import org.jspecify.annotations.Nullable;
  * <p>A leader commits only while it and a majority of masters reach one another. One that is cut
  * off, frozen, killed, or just unlucky, is replaced by another in a later term; how long it goes on
  * believing that it leads is up to chance, and what it then proposes never commits. Of what it had
- * proposed before, some is in the log all the same, up to some point. Masters fall behind, start
- * again from a checkpoint, or are sent one.
+ * proposed before, some is in the log all the same, up to some point. In some seeds a proposal
+ * whose outcome its leader never learnt lies about, and is in the log in a later term of the same
+ * process: whoever decided it did so by what it knew in another. Masters fall behind, start again
+ * from a checkpoint, or are sent one.
  *
  * <p>This is not Raft, which decides who may be elected by what is on whose disk: here any master
  * that reaches a majority may be, and has what was agreed on. It is more than Raft allows, and what
@@ -66,6 +68,9 @@ final class SimulatedGroup {
 
     /** Another master may have it: it may be in the log although this leader never learns it. */
     private boolean sent;
+
+    /** It is in the log. */
+    private boolean decided;
 
     Proposal(
         byte @Nullable [] bytes,
@@ -127,6 +132,9 @@ final class SimulatedGroup {
   /** Nothing is agreed on. */
   private boolean held;
 
+  /** In some seeds: proposals without an outcome may be agreed on later. */
+  private @Nullable Random straying;
+
   private boolean begun;
 
   /**
@@ -185,6 +193,11 @@ final class SimulatedGroup {
   /** How often a leader was elected. */
   int elections() {
     return elections;
+  }
+
+  /** Proposals whose outcome nobody learnt may be in the log in a later term. */
+  void letStray(Random random) {
+    straying = random;
   }
 
   /** Whether leaders are replaced without need. */
@@ -413,6 +426,7 @@ final class SimulatedGroup {
         break;
       }
       entries.add(new Entry(old.leadsTerm, proposal.bytes));
+      proposal.decided = true;
     }
     if (!old.life.isAlive() || !old.role.leading()) {
       old.mine.clear();
@@ -426,6 +440,10 @@ final class SimulatedGroup {
     private final Life life;
     private final ServerId self;
     private final ArrayDeque<Proposal> mine = new ArrayDeque<>();
+
+    /** Given up in an earlier term, and still on their way into the log. */
+    private final ArrayDeque<byte[]> strays = new ArrayDeque<>();
+
     private final List<RoleListener> listeners = new ArrayList<>();
     private final BarrierBatch barriers = new BarrierBatch(() -> append(new Operation.Barrier()));
     private Role role;
@@ -553,10 +571,19 @@ final class SimulatedGroup {
       List<Proposal> lost = List.copyOf(mine);
       if (leader != this) {
         mine.clear();
+        strays(lost);
       }
       become(new Role(role.term(), false, false, Optional.empty()));
       for (Proposal each : lost) {
         var _ = each.answer.completeExceptionally(unknown());
+      }
+    }
+
+    private void strays(List<Proposal> lost) {
+      for (Proposal each : lost) {
+        if (straying != null && each.bytes != null && !each.decided && straying.nextInt(3) == 0) {
+          strays.add(each.bytes);
+        }
       }
     }
 
@@ -634,6 +661,7 @@ final class SimulatedGroup {
         if (loop.random().nextInt(3) == 0) {
           List<Proposal> lost = List.copyOf(mine);
           mine.clear();
+          strays(lost);
           lost.forEach(each -> each.answer.completeExceptionally(unknown()));
         }
         return;
@@ -651,6 +679,11 @@ final class SimulatedGroup {
       aloneSince = -1;
       mine.forEach(each -> each.sent = true);
       while (applied < entries.size()) {
+        applyNext();
+      }
+      if (straying != null && role.ready() && !strays.isEmpty() && straying.nextInt(4) == 0) {
+        loop.note("STRAY entry in the log of " + this);
+        entries.add(new Entry(leadsTerm, strays.remove()));
         applyNext();
       }
       int count = 1 + loop.random().nextInt(mine.size());

@@ -260,6 +260,13 @@ final class SimulatedWorld {
     refusesReadOneIn = oneIn;
   }
 
+  /** Masters' proposals without an outcome may be in the log in a later term. */
+  void letProposalsStray(Random random) {
+    if (group != null) {
+      group.letStray(random);
+    }
+  }
+
   /** Servers that start from now on forget clients' sessions so long after their end. */
   void setForgetting(long nanos) {
     forgetNanos = nanos;

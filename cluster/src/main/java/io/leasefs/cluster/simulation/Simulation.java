@@ -63,6 +63,7 @@ public final class Simulation {
   private static final long TERMS = 0x6c65617365667336L;
   private static final long DELETIONS = 0x6c65617365667337L;
   private static final long REHEARSALS = 0x6c65617365667338L;
+  private static final long STRAYS = 0x6c65617365667339L;
 
   /** In some seeds: clients take it over from one another, each with a larger token. */
   private static final FilePath TAKEN_OVER = FilePath.parse("/taken-over");
@@ -128,6 +129,10 @@ public final class Simulation {
     this.keepsReaders = fencing.nextInt(3) == 0;
     if (fencing.nextInt(4) == 0) {
       world.setForgetting((100 + fencing.nextInt(3_000)) * MILLI);
+    }
+    Random straying = new Chance(seed ^ STRAYS);
+    if (straying.nextInt(3) > 0) {
+      world.letProposalsStray(straying);
     }
     this.deleting = new Chance(seed ^ DELETIONS);
     this.spares = deleting.nextBoolean() ? new ArrayList<>() : null;
