@@ -103,11 +103,6 @@ final class StoreFixture {
     return task != null;
   }
 
-  /** The next task, which takes its time. */
-  Runnable takeTask() {
-    return tasks.remove();
-  }
-
   void pass(long nanos) {
     now += nanos;
     while (!timers.isEmpty() && timers.peek().at() <= now) {
