@@ -571,8 +571,7 @@ final class ChunkFile {
    * @throws IOException where even that failed
    */
   void markFailed() throws IOException {
-    disk.open(names.failed(), true).close();
-    disk.forceFolder(names.folder());
+    names.markFailed(disk);
   }
 
   void close() throws IOException {

@@ -1,6 +1,8 @@
 package io.leasefs.chunkserver.store;
 
+import io.leasefs.common.edge.Disk;
 import io.leasefs.common.model.ChunkHandle;
+import java.io.IOException;
 import java.util.HexFormat;
 import java.util.Optional;
 
@@ -37,6 +39,12 @@ record ChunkNames(ChunkHandle handle) {
 
   String failed() {
     return base() + FAILED;
+  }
+
+  /** From now on no start trusts this copy; durable when it returns. */
+  void markFailed(Disk disk) throws IOException {
+    disk.open(failed(), true).close();
+    disk.forceFolder(folder());
   }
 
   private String base() {

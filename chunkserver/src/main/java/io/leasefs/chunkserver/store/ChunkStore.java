@@ -221,7 +221,7 @@ public final class ChunkStore {
   private void recover(ChunkHandle handle) throws IOException {
     Recovery.Recovered recovered;
     try {
-      recovered = new Recovery(disk, openFiles, handle, powerCut, null).open();
+      recovered = recoverOrDistrust(handle);
     } catch (UnreadableJournalException e) {
       if (neverWasBorn(handle)) {
         LOG.warn("birth was cut off, so the chunk is not here chunk={}", handle);
@@ -237,6 +237,30 @@ public final class ChunkStore {
     StoredChunk chunk = stored(recovered.image(), recovered.file(), recovered.damaged());
     synchronized (this) {
       chunks.put(handle, chunk);
+    }
+  }
+
+  /**
+   * Where a read, write or force of the chunk fails, its copy is damaged, and the mark stays: the
+   * next start might find the force to succeed, for the kernel forgets what it could not write.
+   *
+   * @throws DiskFullException where there is no room to go on: nothing is lost by that
+   * @throws IOException where not even the mark can be left
+   */
+  private Recovery.Recovered recoverOrDistrust(ChunkHandle handle) throws IOException {
+    try {
+      return new Recovery(disk, openFiles, handle, powerCut, null).open();
+    } catch (UnreadableJournalException | DiskFullException e) {
+      throw e;
+    } catch (IOException e) {
+      LOG.error("chunk cannot be opened chunk={} error={}", handle, e.getMessage());
+      new ChunkNames(handle).markFailed(disk);
+      try {
+        return new Recovery(disk, openFiles, handle, powerCut, String.valueOf(e.getMessage()))
+            .open();
+      } catch (IOException again) {
+        throw new UnreadableJournalException(String.valueOf(again.getMessage()));
+      }
     }
   }
 
