@@ -132,7 +132,7 @@ final class SimulatedGroup {
   /** Nothing is agreed on. */
   private boolean held;
 
-  /** In some seeds: proposals without an outcome may be agreed on later. */
+  /** In some seeds: proposals may be agreed on in a later term of who made them. */
   private @Nullable Random straying;
 
   private boolean begun;
@@ -195,7 +195,7 @@ final class SimulatedGroup {
     return elections;
   }
 
-  /** Proposals whose outcome nobody learnt may be in the log in a later term. */
+  /** Proposals may be agreed on in a later term of who made them. */
   void letStray(Random random) {
     straying = random;
   }
@@ -441,8 +441,8 @@ final class SimulatedGroup {
     private final ServerId self;
     private final ArrayDeque<Proposal> mine = new ArrayDeque<>();
 
-    /** Given up in an earlier term, and still on their way into the log. */
-    private final ArrayDeque<byte[]> strays = new ArrayDeque<>();
+    /** Made in an earlier term, and still on their way into the log. */
+    private final ArrayDeque<Proposal> strays = new ArrayDeque<>();
 
     private final List<RoleListener> listeners = new ArrayList<>();
     private final BarrierBatch barriers = new BarrierBatch(() -> append(new Operation.Barrier()));
@@ -571,18 +571,33 @@ final class SimulatedGroup {
       List<Proposal> lost = List.copyOf(mine);
       if (leader != this) {
         mine.clear();
-        strays(lost);
       }
       become(new Role(role.term(), false, false, Optional.empty()));
-      for (Proposal each : lost) {
-        var _ = each.answer.completeExceptionally(unknown());
-      }
+      lose(lost);
     }
 
-    private void strays(List<Proposal> lost) {
+    /** The term is over: nobody learns what became of them, but of those that are on their way. */
+    private void lose(List<Proposal> lost) {
       for (Proposal each : lost) {
-        if (straying != null && each.bytes != null && !each.decided && straying.nextInt(3) == 0) {
-          strays.add(each.bytes);
+        if (straying != null
+            && leader != this
+            && each.bytes != null
+            && !each.decided
+            && !(OperationCodec.decode(each.bytes) instanceof Operation.Barrier)
+            && straying.nextInt(3) == 0) {
+          strays.add(each);
+          var _ =
+              loop.post(
+                  life,
+                  straying.nextInt(4_000) * MILLI,
+                  "stray",
+                  () -> {
+                    if (strays.remove(each)) {
+                      each.answer.completeExceptionally(unknown());
+                    }
+                  });
+        } else {
+          var _ = each.answer.completeExceptionally(unknown());
         }
       }
     }
@@ -661,8 +676,7 @@ final class SimulatedGroup {
         if (loop.random().nextInt(3) == 0) {
           List<Proposal> lost = List.copyOf(mine);
           mine.clear();
-          strays(lost);
-          lost.forEach(each -> each.answer.completeExceptionally(unknown()));
+          lose(lost);
         }
         return;
       }
@@ -683,8 +697,12 @@ final class SimulatedGroup {
       }
       if (straying != null && role.ready() && !strays.isEmpty() && straying.nextInt(4) == 0) {
         loop.note("STRAY entry in the log of " + this);
-        entries.add(new Entry(leadsTerm, strays.remove()));
-        applyNext();
+        Proposal stray = strays.remove();
+        entries.add(new Entry(leadsTerm, stray.bytes));
+        Committed committed = applyNext();
+        if (committed != null) {
+          var _ = stray.answer.complete(committed);
+        }
       }
       int count = 1 + loop.random().nextInt(mine.size());
       for (int i = 0; i < count; i++) {
