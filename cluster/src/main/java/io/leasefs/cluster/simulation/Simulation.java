@@ -289,7 +289,9 @@ public final class Simulation {
         loop.violated("I19", "a client cannot write long after the healing: " + waits());
       }
     }
-    loop.note("WRITABLE");
+    if (!loop.isOver()) {
+      loop.note("WRITABLE");
+    }
   }
 
   /** Whether a member of its last chunk is neither damaged nor uncertain. */

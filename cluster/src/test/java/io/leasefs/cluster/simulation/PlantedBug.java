@@ -43,9 +43,11 @@ record PlantedBug(String name, String rule, String bug, long from, List<Change> 
   private static final List<String> MODULES =
       List.of("common", "client", "server", "master", "chunkserver", "cluster");
 
-  /** All that there are, by name. */
+  /** All that there are, by name: the project's own, or those of {@code -Dplanted.folder}. */
   static List<PlantedBug> all() {
-    try (Stream<Path> files = Files.list(project().resolve("cluster/src/test/planted"))) {
+    String other = System.getProperty("planted.folder", "");
+    Path folder = other.isEmpty() ? project().resolve("cluster/src/test/planted") : Path.of(other);
+    try (Stream<Path> files = Files.list(folder)) {
       return files
           .filter(file -> file.toString().endsWith(".bug"))
           .sorted()
@@ -87,6 +89,10 @@ record PlantedBug(String name, String rule, String bug, long from, List<Change> 
           into = is;
         } else if (type.isEmpty()) {
           int colon = line.indexOf(':');
+          if (colon < 0) {
+            throw new IllegalArgumentException(
+                file + ": no 'rule:', 'bug:', 'from:' or 'in:': " + line);
+          }
           head.put(line.substring(0, colon), line.substring(colon + 1).trim());
         } else {
           into.append(line).append('\n');

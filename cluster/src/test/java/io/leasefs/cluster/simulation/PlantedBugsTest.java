@@ -29,7 +29,7 @@ class PlantedBugsTest {
   private static final int AT_LEAST = 30;
 
   /** What became of one. */
-  private record Found(PlantedBug bug, long seeds, Optional<String> violation, long millis) {
+  private record Found(PlantedBug bug, long seed, Optional<String> violation, long millis) {
     @Override
     public String toString() {
       String what = violation.map(text -> text.split(":", 2)[0]).orElse("MISSED");
@@ -38,7 +38,7 @@ class PlantedBugsTest {
           "%-44s %-6s %5d %-7s %6.1fs  %s",
           bug.name(),
           bug.rule(),
-          seeds,
+          seed,
           what,
           millis / 1e3,
           bug.bug());
@@ -72,10 +72,13 @@ class PlantedBugsTest {
     } finally {
       ((Logger) LoggerFactory.getLogger("io.leasefs")).setLevel(null);
     }
-    System.out.println("planted bug, section, seeds needed, invariant");
+    System.out.println("planted bug, section, seed that shows it, invariant");
     all.forEach(System.out::println);
     assertThat(missed).isEmpty();
-    assertThat(bugs).hasSizeGreaterThanOrEqualTo(AT_LEAST);
+    if (System.getProperty("planted.name") == null
+        && System.getProperty("planted.folder") == null) {
+      assertThat(bugs).hasSizeGreaterThanOrEqualTo(AT_LEAST);
+    }
   }
 
   private Found search(PlantedBug bug) {
@@ -83,12 +86,12 @@ class PlantedBugsTest {
     LongFunction<Optional<String>> world = bug.plant(folder);
     int most = Integer.getInteger("planted.seeds", MOST_SEEDS);
     Optional<String> violation = Optional.empty();
-    int seeds = 0;
-    while (violation.isEmpty() && seeds < most) {
-      violation = world.apply(bug.from() + seeds);
-      seeds++;
+    long seed = bug.from() - 1;
+    while (violation.isEmpty() && seed < most) {
+      seed++;
+      violation = world.apply(seed);
     }
-    Found found = new Found(bug, seeds, violation, (System.nanoTime() - begun) / 1_000_000);
+    Found found = new Found(bug, seed, violation, (System.nanoTime() - begun) / 1_000_000);
     System.out.println(found);
     return found;
   }
