@@ -78,6 +78,7 @@ final class Chaos {
     world.wires().setLingers(swarm.lingers());
     world.setRestless(true);
     world.checks().onGrant(this::granted);
+    world.onStray(this::strayed);
     world.onProposal(this::proposed);
     later(this::strike, swarm.everyNanos());
   }
@@ -352,16 +353,17 @@ final class Chaos {
   /** In a task of the master: what is done to others is done just after. */
   private void proposed(Host master, Operation operation) {
     Random random = loop.random();
-    if (over || decisionsToStrike == 0) {
+    boolean ends = operation instanceof Operation.EndSessions;
+    boolean mayStray = ends && world.proposalsStray();
+    if (over || (decisionsToStrike == 0 && !mayStray)) {
       return;
     }
-    boolean ends = operation instanceof Operation.EndSessions;
     List<ChunkNode> nodes = new ArrayList<>();
     concerned(operation).forEach(server -> nodes.add(world.chunkNode(server)));
     if (nodes.isEmpty() || (!ends && random.nextInt(4) > 0)) {
       return;
     }
-    decisionsToStrike--;
+    decisionsToStrike = Math.max(0, decisionsToStrike - 1);
     ChunkNode node = nodes.get(random.nextInt(nodes.size()));
     int way = random.nextInt(4);
     loop.post(
@@ -372,11 +374,28 @@ final class Chaos {
             loop.note("AT " + operation + ": " + way + " to " + node.host());
             if (ends) {
               heardAgain(node.host());
+              if (mayStray && loop.random().nextBoolean()) {
+                world.stepDown();
+              }
             } else {
               strikeAt(node, master, way);
             }
           }
         });
+  }
+
+  /**
+   * What an earlier term has decided is about to be carried out: whom it concerns does not hear of
+   * it. In a task of the master.
+   */
+  private void strayed(Operation operation) {
+    if (over || !(operation instanceof Operation.EndSessions)) {
+      return;
+    }
+    for (ServerId server : concerned(operation)) {
+      Host host = world.chunkNode(server).host();
+      world.masterHosts().forEach(master -> cut(master, host, false));
+    }
   }
 
   /** What kept it from its masters is gone, while they make an end of it. */

@@ -1,5 +1,7 @@
 package io.leasefs.cluster.simulation;
 
+import static java.util.Objects.requireNonNull;
+
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ServerId;
@@ -22,6 +24,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -135,6 +138,8 @@ final class SimulatedGroup {
   /** In some seeds: proposals may be agreed on in a later term of who made them. */
   private @Nullable Random straying;
 
+  private Consumer<Operation> strayed = operation -> {};
+
   private boolean begun;
 
   /**
@@ -198,6 +203,14 @@ final class SimulatedGroup {
   /** Proposals may be agreed on in a later term of who made them. */
   void letStray(Random random) {
     straying = random;
+  }
+
+  boolean proposalsStray() {
+    return straying != null;
+  }
+
+  void onStray(Consumer<Operation> told) {
+    strayed = told;
   }
 
   /** Whether leaders are replaced without need. */
@@ -367,6 +380,9 @@ final class SimulatedGroup {
       unhealthySince = -1;
       candidates.remove(now);
       if (restless && unrest > 0 && loop.random().nextInt(unrest) == 0) {
+        electOneOf(candidates);
+      } else if (restless && straying != null && straying.nextInt(6) == 0) {
+        candidates.removeIf(candidate -> candidate.strays.isEmpty());
         electOneOf(candidates);
       }
     } else if (unhealthySince < 0) {
@@ -579,17 +595,12 @@ final class SimulatedGroup {
     /** The term is over: nobody learns what became of them, but of those that are on their way. */
     private void lose(List<Proposal> lost) {
       for (Proposal each : lost) {
-        if (straying != null
-            && leader != this
-            && each.bytes != null
-            && !each.decided
-            && !(OperationCodec.decode(each.bytes) instanceof Operation.Barrier)
-            && straying.nextInt(3) == 0) {
+        if (leader != this && !each.decided && strays(each)) {
           strays.add(each);
           var _ =
               loop.post(
                   life,
-                  straying.nextInt(4_000) * MILLI,
+                  requireNonNull(straying).nextInt(4_000) * MILLI,
                   "stray",
                   () -> {
                     if (strays.remove(each)) {
@@ -600,6 +611,18 @@ final class SimulatedGroup {
           var _ = each.answer.completeExceptionally(unknown());
         }
       }
+    }
+
+    /** Decisions by a clock do, for they are those that another term makes wrong. */
+    private boolean strays(Proposal proposal) {
+      if (straying == null || proposal.bytes == null) {
+        return false;
+      }
+      return switch (OperationCodec.decode(proposal.bytes)) {
+        case Operation.Barrier barrier -> false;
+        case Operation.EndSessions end -> true;
+        default -> straying.nextInt(3) == 0;
+      };
     }
 
     private static LeaseFsException unknown() {
@@ -696,8 +719,10 @@ final class SimulatedGroup {
         applyNext();
       }
       if (straying != null && role.ready() && !strays.isEmpty() && straying.nextInt(4) == 0) {
-        loop.note("STRAY entry in the log of " + this);
         Proposal stray = strays.remove();
+        Operation operation = OperationCodec.decode(requireNonNull(stray.bytes));
+        loop.note("STRAY entry in the log of " + this + ": " + operation);
+        strayed.accept(operation);
         entries.add(new Entry(leadsTerm, stray.bytes));
         Committed committed = applyNext();
         if (committed != null) {

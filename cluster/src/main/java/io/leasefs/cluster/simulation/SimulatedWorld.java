@@ -46,6 +46,7 @@ import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.Executor;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -270,6 +271,18 @@ final class SimulatedWorld {
   /** Servers that start from now on forget clients' sessions so long after their end. */
   void setForgetting(long nanos) {
     forgetNanos = nanos;
+  }
+
+  /** Whether they may. */
+  boolean proposalsStray() {
+    return group != null && group.proposalsStray();
+  }
+
+  /** Who is told of each that is carried out in another term than it was made in, just before. */
+  void onStray(Consumer<Operation> told) {
+    if (group != null) {
+      group.onStray(told);
+    }
   }
 
   /** Who is told, in the task of the master that asks, what the log is asked for. */
