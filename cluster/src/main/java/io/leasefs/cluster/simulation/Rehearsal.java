@@ -105,8 +105,12 @@ final class Rehearsal {
     for (ChunkServer.Copy copy : server.copies()) {
       ReplicaReport report = copy.core().report();
       boolean works = report.state() != ReplicaState.DAMAGED && !copy.stored().queue().isFailed();
+      StoredChunk left = store.chunk(report.spec().handle()).orElse(null);
+      if (works && left != null) {
+        marked(host, copy, report, left.image());
+      }
       if (works && report.state() != ReplicaState.LEARNER) {
-        compare(host, copy, report, store.chunk(report.spec().handle()).orElse(null), power);
+        compare(host, copy, report, left, power);
       }
     }
   }
@@ -205,6 +209,26 @@ final class Rehearsal {
             boot,
             100,
             4));
+  }
+
+  /** What a copy says against itself it must not forget. */
+  private void marked(Host host, ChunkServer.Copy live, ReplicaReport report, ReplicaImage image) {
+    boolean learner = report.state() == ReplicaState.LEARNER;
+    boolean uncertain = live.core().certainty() == Certainty.UNCERTAIN;
+    if ((learner && !image.learner() && image.certainty() != Certainty.DAMAGED)
+        || (uncertain && image.certainty() == Certainty.CERTAIN)) {
+      loop.violated(
+          "I11",
+          "the copy of chunk "
+              + report.spec().handle()
+              + " at "
+              + host
+              + ", "
+              + (learner ? "a learner" : "uncertain")
+              + ", would come back as "
+              + (image.learner() ? "a learner, " : "")
+              + image.certainty());
+    }
   }
 
   private void compare(
