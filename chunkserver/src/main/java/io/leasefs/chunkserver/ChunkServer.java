@@ -597,7 +597,12 @@ public final class ChunkServer implements ChunkApi {
     }
     StoredChunk stored = loop.stored();
     long epoch = stored.overwriteEpoch();
-    loop.afterDisk(() -> copies.copy(request, stored, snapshot, epoch, parts, future));
+    Consumer<String> damage =
+        why -> {
+          logger.error("damage found chunk={} reason=\"{}\"", request.chunk(), why);
+          loop.post(new ReplicaEvent.DamageFound(why));
+        };
+    loop.afterDisk(() -> copies.copy(request, stored, snapshot, epoch, damage, parts, future));
   }
 
   /** The chunk's loop; where there is none the future fails. On the chunk's executor. */

@@ -10,7 +10,6 @@ import io.leasefs.common.model.ChunkHandle;
 import io.leasefs.common.model.ChunkSpec;
 import io.leasefs.common.model.Configuration;
 import io.leasefs.common.model.DiskId;
-import io.leasefs.common.model.Durability;
 import io.leasefs.common.model.LeaseGrant;
 import io.leasefs.common.model.Member;
 import io.leasefs.common.model.ReplicaId;
@@ -167,7 +166,9 @@ final class ReplicaTable {
 
   /**
    * A member that never got the first frame promises an empty chunk: where it has not restarted
-   * since the birth, it is certain that there was nothing.
+   * since the birth, it is certain that there was nothing. Otherwise it is not, even of a chunk
+   * whose every acknowledgement was forced: its files may have been deleted meanwhile, or not been
+   * put back.
    */
   @Nullable ReplicaLoop forSeal(Heartbeat.SealCommand seal) {
     ReplicaLoop loop = find(seal.chunk());
@@ -181,9 +182,10 @@ final class ReplicaTable {
       bury(seal.chunk(), 0);
       return null;
     }
-    boolean certain = seal.spec().durability() == Durability.SYNCED || isOfThisLife(seal.chunk());
     return bear(
-        seal.spec(), Optional.of(seal.member()), certain ? Certainty.CERTAIN : Certainty.UNCERTAIN);
+        seal.spec(),
+        Optional.of(seal.member()),
+        isOfThisLife(seal.chunk()) ? Certainty.CERTAIN : Certainty.UNCERTAIN);
   }
 
   private @Nullable ReplicaLoop bear(ChunkSpec spec, Optional<Member> member, Certainty certainty) {

@@ -559,6 +559,22 @@ class ChunkServerTest {
         .orElseThrow();
   }
 
+  /** Else nobody would know why no copy comes about, and the next would be asked of it again. */
+  @Test
+  void damageThatACopyFindsIsReported() throws IOException {
+    master.grant(CS1, grant(1, 0, CS1, CS2));
+    time.pass(20);
+    Frame first = append(1, "one;");
+    stream(CS1).send(first);
+    assertThat(answerTo(first)).isInstanceOf(FrameAnswer.Applied.class);
+    time.pass(100);
+    ((SimulatedDisk) Objects.requireNonNull(disks.get(CS1))).flipBit("chunks/1c/51c.data", 1, 3);
+
+    master.order(CS3, copyOrder(1, CS1, CS3, Optional.empty()));
+
+    awaitReport(Heartbeat.ReplicaState.DAMAGED, member(CS1).replica());
+  }
+
   @Test
   void copyThatWasOrderedForADiskThatIsGoneIsNotMade() {
     master.grant(CS1, grant(1, 0, CS1, CS2));
@@ -634,6 +650,26 @@ class ChunkServerTest {
     time.pass(500);
 
     assertThat(server(CS2).copies()).isEmpty();
+  }
+
+  /** Its files may have been deleted by somebody: it must not outvote who has them. */
+  @Test
+  void whoHasRestartedSinceTheBirthIsNotCertainThatThereWasNothingOfASyncedChunkEither()
+      throws IOException {
+    kill(CS2);
+    master.skipSessionsTo(CHUNK.value());
+    start(CS2);
+    time.pass(500);
+    ChunkSpec synced = new ChunkSpec(CHUNK, FILE, 8 << 20, Durability.SYNCED);
+    Configuration birth = grant(1, 0, CS1, CS2).configuration();
+
+    master.order(CS2, new Heartbeat.SealCommand(synced, member(CS2), 2, Optional.of(birth)));
+    time.pass(500);
+
+    assertThat(master.sealAnswers)
+        .extracting(Heartbeat.SealAnswer::certainty)
+        .contains(Heartbeat.Certainty.UNCERTAIN)
+        .doesNotContain(Heartbeat.Certainty.CERTAIN);
   }
 
   @Test

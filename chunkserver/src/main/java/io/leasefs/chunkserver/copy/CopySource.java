@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 
 /**
  * Hands out copies: the chunk's state at one committed serial, then the bytes that belong to it.
@@ -63,12 +64,14 @@ public final class CopySource {
    *
    * @param snapshot the committed state, all of it published by the store
    * @param epoch the store's overwrite epoch, read before the snapshot was published
+   * @param damage told where a block does not match: this copy is damaged, whoever found it
    */
   public void copy(
       CopyRequest request,
       StoredChunk stored,
       Snapshot snapshot,
       long epoch,
+      Consumer<String> damage,
       Sink<CopyPart> parts,
       CompletableFuture<CopyEnd> future) {
     Copier copier = new Copier(request.chunk(), request.learner().value());
@@ -87,7 +90,7 @@ public final class CopySource {
       }
       from = before.lengthBytes;
     }
-    Source source = new Source(request, copier, stored, snapshot, epoch, from);
+    Source source = new Source(request, copier, stored, snapshot, epoch, damage, from);
     new Pump<>(executor, source, parts, future).start();
   }
 
@@ -114,6 +117,7 @@ public final class CopySource {
     private final StoredChunk stored;
     private final Snapshot snapshot;
     private final long epoch;
+    private final Consumer<String> damage;
     private final ByteBuffer image;
     private long imageSent;
     private long offset;
@@ -124,12 +128,14 @@ public final class CopySource {
         StoredChunk stored,
         Snapshot snapshot,
         long epoch,
+        Consumer<String> damage,
         long offset) {
       this.request = request;
       this.copier = copier;
       this.stored = stored;
       this.snapshot = snapshot;
       this.epoch = epoch;
+      this.damage = damage;
       this.offset = offset;
       this.image = SnapshotCodec.encode(snapshot);
     }
@@ -176,10 +182,14 @@ public final class CopySource {
 
     @Override
     public Throwable failed(Exception failure) {
-      return failure instanceof LeaseFsException told
-          ? told
-          : new LeaseFsException(
-              ErrorCode.CORRUPT, "chunk " + request.chunk() + " cannot be read here: " + failure);
+      if (failure instanceof LeaseFsException told) {
+        if (told.code() == ErrorCode.CORRUPT) {
+          damage.accept(String.valueOf(told.getMessage()));
+        }
+        return told;
+      }
+      return new LeaseFsException(
+          ErrorCode.CORRUPT, "chunk " + request.chunk() + " cannot be read here: " + failure);
     }
   }
 

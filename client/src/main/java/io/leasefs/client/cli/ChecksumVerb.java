@@ -1,5 +1,6 @@
 package io.leasefs.client.cli;
 
+import io.leasefs.common.api.ChunkApi.ReplicaStatus;
 import io.leasefs.common.checksum.Crc32c;
 import io.leasefs.common.error.ErrorCode;
 import io.leasefs.common.error.LeaseFsException;
@@ -121,10 +122,17 @@ final class ChecksumVerb extends Verb {
   private List<Copy> read(FilePath path, ChunkLayout chunk, ChunkSeal seal) {
     List<Copy> copies = new ArrayList<>();
     for (Location location : chunk.locations()) {
-      int found = SettledReplica.read(this, chunk, location).checksum();
+      ReplicaStatus status = SettledReplica.read(this, chunk, location);
+      int found = status.checksum();
       ServerId server = location.member().server();
       copies.add(new Copy(chunk.handle(), server, found, seal.checksum(), seal.lengthBytes()));
-      if (found != seal.checksum()) {
+      if (!status.badBlocks().isEmpty()) {
+        damaged = true;
+        warn(
+            String.format(
+                "%s: chunk %s on %s has blocks of 64 KiB that do not match: %s",
+                path, chunk.handle(), server, status.badBlocks()));
+      } else if (found != seal.checksum()) {
         damaged = true;
         warn(
             String.format(

@@ -224,7 +224,13 @@ public final class AsyncReader {
       long pause = source.policy().pauseNanos(failures, source.edges().random().nextLong());
       boolean late = now() + pause > startedAt + source.timeoutNanos();
       if (isFinal || late) {
-        answer.completeExceptionally(failure.saying(path + ": " + failure.getMessage()));
+        String what = path + ": " + failure.getMessage();
+        answer.completeExceptionally(
+            failure.code() == ErrorCode.NOT_FOUND
+                // The file is there: a server that should have a copy has none, and no other
+                // answers.
+                ? new LeaseFsException(ErrorCode.TIMED_OUT, what, null, failure)
+                : failure.saying(what));
         return;
       }
       source.cache().forget(file);

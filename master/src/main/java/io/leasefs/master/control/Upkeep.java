@@ -645,7 +645,7 @@ final class Upkeep {
    */
   Optional<AdminApi.Wait> whyNotWhole(ChunkEntry entry, long now) {
     Facts facts = facts(entry, now);
-    if (facts == null || facts.members().stream().allMatch(copy -> copy.health() == Health.GOOD)) {
+    if (facts == null) {
       return Optional.empty();
     }
     long staying = facts.members().stream().filter(c -> c.health() == Health.GOOD).count();

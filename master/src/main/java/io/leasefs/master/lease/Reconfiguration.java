@@ -324,6 +324,11 @@ public final class Reconfiguration {
       }
     }
     boolean useUncertain = certain.isEmpty() && silent.isEmpty();
+    if (!useUncertain) {
+      // What the log has as the chunk's end, or its version's start, all members have stored. Who
+      // says that he is certain and has less has lost it unawares.
+      committed = Math.max(committed, chunk.committedSerial());
+    }
     List<Answered> usable = new ArrayList<>();
     for (Answered candidate : useUncertain ? uncertain : certain) {
       if (candidate.answer.lastSerial() >= committed) {

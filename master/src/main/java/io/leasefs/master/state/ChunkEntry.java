@@ -134,9 +134,14 @@ public record ChunkEntry(
     return learnerAt(member.server()).isPresent();
   }
 
-  /** True where the member may give birth to the chunk when it is asked to promise. */
+  /**
+   * True where the member may give birth to the chunk when it is asked to promise: of a chunk that
+   * was sealed once every member has had a copy.
+   */
   public boolean mayBeBorn(Member member) {
-    return active.version() == 1 && birth.stream().anyMatch(one -> one.member().equals(member));
+    return active.version() == 1
+        && seal.isEmpty()
+        && birth.stream().anyMatch(one -> one.member().equals(member));
   }
 
   ChunkEntry withActive(Configuration configuration, List<Participant> newBirth) {

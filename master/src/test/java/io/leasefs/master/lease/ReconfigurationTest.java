@@ -269,6 +269,55 @@ class ReconfigurationTest {
     assertThat(plan.waiting().orElseThrow().what()).contains("committed");
   }
 
+  /** Two that were put back from an older state, while the third, which has all, is away. */
+  @Test
+  void whoHasLessThanTheLogKnowsToBeStoredDoesNotSeedHoweverCertainItIs() {
+    servers.suspects.add(id("p"));
+    sealed("x", 4, 10);
+    sealed("y", 4, 12);
+    ChunkEntry chunk = withSeal(begun(ChangeReason.REOPEN), new ChunkSeal(20, 4_000, 7));
+
+    Plan plan = plan(chunk, 10 * PATIENCE);
+    assertThat(plan.proposal()).isEmpty();
+    assertThat(plan.waiting().orElseThrow().what()).contains("committed (serial 20)");
+
+    sealed("p", 4, 20);
+    assertThat(recover(plan(chunk, 10 * PATIENCE)).seed().server()).isEqualTo(id("p"));
+  }
+
+  /** What its policy allows to be lost with all its copies' memory keeps no chunk from going on. */
+  @Test
+  void uncertainMembersMayAllHaveLessThanTheLogKnows() {
+    sealed("p", 4, 9, Certainty.UNCERTAIN, 5);
+    sealed("x", 4, 10, Certainty.UNCERTAIN, 5);
+    sealed("y", 4, 8, Certainty.UNCERTAIN, 5);
+    ChunkEntry chunk = withSeal(begun(ChangeReason.REOPEN), new ChunkSeal(20, 4_000, 7));
+
+    assertThat(recover(plan(chunk, 10 * PATIENCE)).seed().server()).isEqualTo(id("x"));
+  }
+
+  @Test
+  void memberOfAChunkThatWasSealedOnceIsNotBornAgain() {
+    ChunkEntry chunk = bornAndBegun(ChangeReason.REOPEN);
+    assertThat(chunk.mayBeBorn(X)).isTrue();
+    assertThat(withSeal(chunk, new ChunkSeal(20, 4_000, 7)).mayBeBorn(X)).isFalse();
+  }
+
+  private static ChunkEntry withSeal(ChunkEntry chunk, ChunkSeal seal) {
+    return new ChunkEntry(
+        chunk.spec(),
+        chunk.index(),
+        chunk.lastVersion(),
+        chunk.active(),
+        chunk.birth(),
+        chunk.pending(),
+        chunk.lease(),
+        Optional.of(seal),
+        chunk.sealedForEver(),
+        chunk.learners(),
+        chunk.references());
+  }
+
   @Test
   void answerOfAnEarlierIncarnationDoesNotCount() {
     sealed("x", 4, 10);
