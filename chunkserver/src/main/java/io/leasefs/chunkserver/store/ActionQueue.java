@@ -10,6 +10,7 @@ import io.leasefs.chunkserver.replica.ReplicaAction.ReadBack;
 import io.leasefs.chunkserver.replica.ReplicaAction.StorePromise;
 import io.leasefs.chunkserver.replica.ReplicaAction.StoreStanding;
 import io.leasefs.chunkserver.replica.ReplicaEvent;
+import io.leasefs.chunkserver.store.JournalRecord.Applied;
 import io.leasefs.common.edge.Clock;
 import io.leasefs.common.edge.DiskFile;
 import io.leasefs.common.edge.DiskFullException;
@@ -520,27 +521,51 @@ public final class ActionQueue {
 
   // ---------------------------------------------------------------- overwrites
 
-  private void applySoon() {
+  /** In three steps: see {@link ChunkFile#overwritten}. */
+  private void applySoon() throws IOException {
     if (applying) {
       return; // goes on with the newer ones when it comes back
     }
     applying = true;
+    file.forceNames();
+    Journal journal = file.journal();
+    Applied overwritten = file.overwritten();
     long newest = file.newestOverlay();
-    force(
-        file.journal().file(),
-        () -> {
-          applying = false;
-          try {
-            file.applyOverlays(newest);
-            dataUnforced = true;
-          } catch (IOException | RuntimeException e) {
-            fail(e);
-            return;
-          }
-          if (file.newestOverlay() > newest) {
-            applySoon();
-          }
-        });
+    if (dataUnforced) {
+      // Whoever waits for its own bytes forces them, too, and is not told before.
+      force(file.data(), () -> orFail(() -> name(journal, overwritten, newest)));
+    } else {
+      name(journal, overwritten, newest);
+    }
+  }
+
+  private void name(Journal journal, Applied overwritten, long newest) throws IOException {
+    if (file.journal() == journal) { // else a compaction has carried them out
+      file.name(overwritten);
+    }
+    force(file.journal().file(), () -> orFail(() -> apply(newest)));
+  }
+
+  private void apply(long newest) throws IOException {
+    applying = false;
+    file.applyOverlays(newest);
+    dataUnforced = true;
+    if (file.newestOverlay() > newest) {
+      applySoon();
+    }
+  }
+
+  /** Something with the disk. */
+  private interface Step {
+    void run() throws IOException;
+  }
+
+  private void orFail(Step step) {
+    try {
+      step.run();
+    } catch (IOException | RuntimeException e) {
+      fail(e);
+    }
   }
 
   // ---------------------------------------------------------------- watermark

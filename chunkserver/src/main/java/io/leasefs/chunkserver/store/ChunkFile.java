@@ -64,6 +64,15 @@ final class ChunkFile {
   /** An in-place byte above a journalled cut would be cut by its redo. */
   private boolean cutSinceCheckpoint;
 
+  /** Blocks that committed overwrites have changed since {@link #overwritten} was last asked. */
+  private final TreeSet<Integer> touched = new TreeSet<>();
+
+  /** Those before that, as long as the journal does not name them. */
+  private final TreeSet<Integer> toName = new TreeSet<>();
+
+  /** Up to this serial the journal names what overwrites have made of blocks. */
+  private long named;
+
   /** False for a new chunk, and one that was found at a start, until its folder has been forced. */
   private boolean namesDurable = true;
 
@@ -282,30 +291,56 @@ final class ChunkFile {
   /**
    * Publishes everything up to the serial.
    *
-   * @return true where overwrites are committed: once the journal is durable, {@link
-   *     #applyOverlays}
+   * @return true where overwrites are committed: they are to be carried out, see {@link
+   *     #overwritten}
    */
   boolean commit(long serial) throws IOException {
-    TreeSet<Integer> touched = new TreeSet<>();
     boolean overwrites = publishTo(content, serial, touched);
     committedReach = Math.max(committedReach, content.length());
-    if (overwrites) {
-      BlockTable table = content.tableCopy();
-      int[] blocks = new int[touched.size()];
-      int[] crcs = new int[blocks.length];
-      int i = 0;
-      for (int block : touched) {
-        blocks[i] = block;
-        crcs[i] = table.crc(block);
-        i++;
-      }
-      var _ = journal.append(new Applied(serial, table.length(), blocks, crcs));
-    }
     while (!pending.isEmpty() && pending.peek().serial() <= serial) {
       Pending done = pending.remove();
       committedReach = Math.max(committedReach, done.chunkLength());
     }
     return overwrites;
+  }
+
+  /**
+   * What committed overwrites have made of their blocks by now. Three steps in this order carry
+   * them out: the data file is forced, its name included; this is {@link #name named} in the
+   * journal, and the journal forced; the data file is changed. For what is named is not cut any
+   * more: a restart redoes the overwrites, and takes all else in these blocks from the data file,
+   * where a power cut must not take payload that was written to its place before.
+   */
+  Applied overwritten() {
+    BlockTable table = content.tableCopy();
+    toName.addAll(touched);
+    touched.clear();
+    int[] blocks = toName.headSet(table.blocks()).stream().mapToInt(Integer::intValue).toArray();
+    int[] crcs = new int[blocks.length];
+    for (int i = 0; i < blocks.length; i++) {
+      crcs[i] = table.crc(blocks[i]);
+    }
+    return new Applied(content.serial(), table.length(), blocks, crcs);
+  }
+
+  /** Names in the journal what overwrites have made of blocks, but for what it names already. */
+  void name(Applied entry) throws IOException {
+    if (entry.serial() > named) {
+      var _ = journal.append(entry);
+      named = entry.serial();
+      toName.clear();
+    }
+  }
+
+  /** Carries out all committed overwrites, at once. */
+  void carryOutOverwrites() throws IOException {
+    if (content.hasOverlays()) {
+      forceNames();
+      data.force();
+      name(overwritten());
+      journal.file().force();
+      content.applyOverlays(content.newestOverlay());
+    }
   }
 
   private boolean publishTo(ChunkContent target, long serial, NavigableSet<Integer> touched)
@@ -330,7 +365,7 @@ final class ChunkFile {
     return content.newestOverlay();
   }
 
-  /** Carries overwrites out; their records in the journal must be durable. */
+  /** Carries overwrites out; what they make of their blocks must be named, durably. */
   void applyOverlays(long throughNumber) throws IOException {
     content.applyOverlays(throughNumber);
   }
@@ -361,7 +396,7 @@ final class ChunkFile {
       journal.writeWatermark(mark.journalBytes(), serial);
     }
     journal.file().force();
-    content.applyOverlays(content.newestOverlay());
+    carryOutOverwrites();
     forget(serial, length);
     long end = expectedFileLength();
     if (data.size() > end) {
@@ -492,7 +527,7 @@ final class ChunkFile {
               + names.journal());
     }
     journal.file().force();
-    content.applyOverlays(content.newestOverlay());
+    carryOutOverwrites();
     data.force();
     String fresh = names.journal() + ChunkNames.NEW;
     disk.delete(fresh);
@@ -516,6 +551,9 @@ final class ChunkFile {
     positions = moved;
     committedReach = snapshot.lengthBytes();
     cutSinceCheckpoint = pending.stream().anyMatch(p -> p.kind() == MutationKind.TRUNCATE);
+    touched.clear();
+    toName.clear();
+    named = base;
     content.journalReplaced();
     return before.file();
   }

@@ -361,10 +361,8 @@ final class Recovery {
       changed = true;
     }
     try {
-      boolean overwrites = file.commit(Math.max(committed, content.serial()));
-      if (overwrites) {
-        journal.file().force();
-        file.applyOverlays(file.newestOverlay());
+      if (file.commit(Math.max(committed, content.serial()))) {
+        file.carryOutOverwrites();
       }
     } catch (CorruptBlockException e) {
       damage(String.valueOf(e.getMessage()));
