@@ -703,8 +703,10 @@ final class Checks implements Watch {
       return;
     }
     // Who holds a version's start may tell of what it has recovered into it and knows to be
-    // committed, even where the version went on without it.
+    // committed, even where the version went on without it. A copy of a sealed chunk that was made
+    // later becomes a member without a new version (section 4).
     if (applied.version() == at
+        && !isMemberOfSealed(server, answer.chunk())
         && chain.stream()
             .noneMatch(
                 member ->
@@ -773,6 +775,15 @@ final class Checks implements Watch {
     if (primaries.putIfAbsent(version, chain.getFirst().server()) == null) {
       loop.note("FIRST ACKNOWLEDGEMENT chunk " + answer.chunk() + " version " + at);
     }
+  }
+
+  private boolean isMemberOfSealed(ServerId server, ChunkHandle chunk) {
+    return logged(chunk)
+        .filter(ChunkEntry::isSealed)
+        .flatMap(entry -> entry.active().memberAt(server))
+        .map(member -> report(member, chunk))
+        .filter(own -> own.state() == Heartbeat.ReplicaState.SEALED)
+        .isPresent();
   }
 
   private long acceptedAt(ServerId id, ChunkHandle chunk) {

@@ -1,8 +1,11 @@
 package io.leasefs.cluster.simulation;
 
+import static java.util.Objects.requireNonNull;
+
 import io.leasefs.client.data.AsyncAppender;
 import io.leasefs.client.data.AsyncReader;
 import io.leasefs.client.data.ChunkReads;
+import io.leasefs.client.data.ChunkWrites;
 import io.leasefs.client.data.OpenFiles;
 import io.leasefs.client.data.WriteLimits;
 import io.leasefs.client.edge.ClientEdges;
@@ -87,6 +90,13 @@ final class SimulatedClient {
   /** Files that are made to be deleted; null where no client makes such. */
   private final @Nullable SpareFiles spares;
 
+  /** What it needs for files that are written to with mutations of all kinds. */
+  private final ClientEdges edges;
+
+  private final ClientSession session;
+  private @Nullable RawWriter rawWriter;
+  private @Nullable RawReader rawReader;
+
   private int nextNumber = 1;
   private int nextFolder = 1;
   private boolean finishing;
@@ -123,11 +133,11 @@ final class SimulatedClient {
     this.book = book;
     this.writer = writer;
     Random random = loop.random();
-    ClientEdges edges = new ClientEdges(life, life, life, world.network(life));
+    this.edges = new ClientEdges(life, life, life, world.network(life));
     ClientId id = new ClientId(random.nextLong(), random.nextLong());
     this.router =
         new MasterRouter(world.masters(), id, edges, RetryPolicy.DEFAULT, WRITE_TIMEOUT_NANOS);
-    ClientSession session = new ClientSession(edges, router);
+    this.session = new ClientSession(edges, router);
     this.openFiles =
         new OpenFiles(
             edges,
@@ -166,6 +176,40 @@ final class SimulatedClient {
                 this,
                 shared,
                 new Chance(id.high() ^ id.low()));
+  }
+
+  /**
+   * Reads files that are written to with mutations of all kinds, and may write to one of them.
+   *
+   * @param files of all clients
+   * @param own the one that this process writes to; null: none
+   * @param random a source of chance of its own
+   */
+  void workRaw(List<RawFile> files, @Nullable RawFile own, Random random) {
+    ChunkWrites streams = new ChunkWrites(edges.network());
+    rawReader =
+        new RawReader(
+            loop, life, swarm, router, source, streams, files, new Chance(random.nextLong()));
+    rawReader.begin();
+    if (own != null) {
+      rawWriter =
+          new RawWriter(
+              loop,
+              life,
+              swarm,
+              router,
+              session::seen,
+              new ChunkWrites(edges.network()),
+              own,
+              new Chance(random.nextLong()));
+      session.whenEnded(rawWriter::sessionEnded);
+      rawWriter.begin();
+    }
+  }
+
+  /** Reads such a file at rest, and has it checked. */
+  void auditRaw(RawFile file, Runnable done) {
+    requireNonNull(rawReader).audit(file, done);
   }
 
   /** The number of this process among all that ever write. */
@@ -338,6 +382,12 @@ final class SimulatedClient {
     if (spares != null) {
       spares.finish();
     }
+    if (rawWriter != null) {
+      rawWriter.finish();
+    }
+    if (rawReader != null) {
+      rawReader.finish();
+    }
   }
 
   private void finish(Work work) {
@@ -406,7 +456,8 @@ final class SimulatedClient {
   boolean isDone() {
     return closes == 0
         && works.stream().allMatch(work -> work.closed)
-        && (spares == null || spares.isDone());
+        && (spares == null || spares.isDone())
+        && (rawWriter == null || rawWriter.isDone());
   }
 
   /** What it still waits for, for people. */
@@ -421,6 +472,9 @@ final class SimulatedClient {
     }
     if (spares != null) {
       text.append(spares);
+    }
+    if (rawWriter != null && !rawWriter.isDone()) {
+      text.append(rawWriter);
     }
     return text.toString();
   }

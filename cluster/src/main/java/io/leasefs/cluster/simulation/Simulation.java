@@ -64,6 +64,10 @@ public final class Simulation {
   private static final long DELETIONS = 0x6c65617365667337L;
   private static final long REHEARSALS = 0x6c65617365667338L;
   private static final long STRAYS = 0x6c65617365667339L;
+  private static final long RAW = 0x6c6561736566733aL;
+
+  /** In one seed of so many files are written to with mutations of all kinds. */
+  private static final int RAW_ONE_IN = 6;
 
   /** In some seeds: clients take it over from one another, each with a larger token. */
   private static final FilePath TAKEN_OVER = FilePath.parse("/taken-over");
@@ -90,6 +94,12 @@ public final class Simulation {
 
   /** In some seeds: files that clients delete while others write to them. */
   private final @Nullable List<SpareFiles.Spare> spares;
+
+  /** Files that are written to with mutations of all kinds, by the host whose clients do. */
+  private final Map<String, RawFile> rawFiles = new TreeMap<>();
+
+  /** A source of chance of its own, for those. */
+  private final Random raw;
 
   private int writers;
   private boolean finishing;
@@ -136,6 +146,13 @@ public final class Simulation {
     }
     this.deleting = new Chance(seed ^ DELETIONS);
     this.spares = deleting.nextBoolean() ? new ArrayList<>() : null;
+    this.raw = new Chance(seed ^ RAW);
+    if (raw.nextInt(RAW_ONE_IN) == 0) {
+      for (int i = raw.nextInt(2); i >= 0; i--) {
+        String host = world.clientHosts().get(i).name();
+        rawFiles.put(host, new RawFile(loop, FilePath.parse("/raw-" + host)));
+      }
+    }
     loop.note(swarm.toString());
   }
 
@@ -394,6 +411,10 @@ public final class Simulation {
       files.add(FilePath.parse("/own-" + host.name()));
     }
     client.work(files);
+    if (!rawFiles.isEmpty()) {
+      client.workRaw(
+          List.copyOf(rawFiles.values()), rawFiles.get(host.name()), new Chance(raw.nextLong()));
+    }
   }
 
   /** Somebody opens a file with a larger token than the one who writes to it; again and again. */
@@ -439,6 +460,9 @@ public final class Simulation {
         loop.violated("I19", file + " cannot be read");
       }
     }
+    for (RawFile file : rawFiles.values()) {
+      audit(reader, file);
+    }
     // A chunk that a killed client has made and nobody has written to is at its primary alone,
     // until
     // that client's session is over.
@@ -451,6 +475,18 @@ public final class Simulation {
     if (!loop.isOver()) {
       check();
       linearizable();
+    }
+  }
+
+  /** A dead client's opening, which keeps the last chunk open, ends with its session. */
+  private void audit(SimulatedClient reader, RawFile file) {
+    if (file.isMade()) {
+      boolean[] read = {false};
+      reader.auditRaw(file, () -> read[0] = true);
+      if (!pass(swarm.clientTtlNanos() + 30 * SECOND, () -> read[0]) && !loop.isOver()) {
+        loop.violated("I19", file + " is not at rest, or cannot be read");
+      }
+      loop.note("AUDITED " + file);
     }
   }
 
