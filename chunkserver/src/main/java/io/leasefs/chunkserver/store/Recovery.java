@@ -240,8 +240,17 @@ final class Recovery {
   /** Cuts the history at the first record whose payload has not survived a power cut. */
   private void findLostPayload(DiskFile data) throws IOException {
     long size = data.size();
-    if (size < snapshot.lengthBytes() && tail.isEmpty()) {
-      damage("the data file has " + size + " of " + snapshot.lengthBytes() + " bytes");
+    // All of it was forced before the checkpoint; only a truncation takes any of it away.
+    long checkpointed = snapshot.lengthBytes();
+    long through = appliedSerial();
+    for (Entry entry : tail) {
+      if (entry.mutation().kind() == MutationKind.TRUNCATE
+          && entry.mutation().serial() <= through) {
+        checkpointed = Math.min(checkpointed, entry.mutation().offset());
+      }
+    }
+    if (size < checkpointed) {
+      damage("the data file has " + size + " of " + checkpointed + " bytes");
       return;
     }
     for (Entry entry : tail) {

@@ -451,6 +451,26 @@ class ActionQueueTest {
     assertThat(fixture.disk.bytes(DATA)).isEqualTo(model.contentAt(4));
   }
 
+  /** A deletion that a power cut has cut off may leave the journal alone. */
+  @Test
+  void dataFileShorterThanItsCheckpointIsDamageWhateverCameBehindIt() throws IOException {
+    StoredChunk chunk = create(Durability.SYNCED);
+    fixture.submit(
+        chunk,
+        append(1, 1000, true),
+        new Commit(2, 1, 1000),
+        new Compact(3, model.snapshotAt(1)),
+        append(4, 10, true));
+    fixture.runAll();
+    fixture.disk.delete(DATA);
+    fixture.disk.forceFolder(DATA.substring(0, DATA.lastIndexOf('/')));
+    fixture.cutPower();
+
+    StoredChunk again = fixture.chunk(fixture.open(), HANDLE);
+
+    assertThat(again.image().certainty()).isEqualTo(Certainty.DAMAGED);
+  }
+
   @Test
   void aBigJournalAsksForCompaction() throws IOException {
     StoredChunk chunk = create(Durability.REPLICATED);
