@@ -216,6 +216,9 @@ public final class MasterRouter {
     private final long deadline;
     private int failures;
 
+    /** Answers of masters that do not lead. */
+    private int followers;
+
     Request(String what, long waitNanos, Function<ServerAddress, CompletableFuture<T>> attempt) {
       this.what = what;
       this.waitNanos = waitNanos;
@@ -285,7 +288,9 @@ public final class MasterRouter {
       }
       boolean hinted = turn(asked, failure);
       long pause =
-          hinted && failures == 1 ? 0 : policy.pauseNanos(failures, edges.random().nextLong());
+          (hinted && failures == 1) || isWithinARound(failure)
+              ? 0
+              : policy.pauseNanos(failures, edges.random().nextLong());
       if (now + pause >= deadline) {
         result.completeExceptionally(givenUp(asked, failure));
       } else if (pause == 0) {
@@ -293,6 +298,15 @@ public final class MasterRouter {
       } else {
         edges.scheduler().after(pause, this::next);
       }
+    }
+
+    /** Who does not lead is no reason to wait before the others have been asked, too. */
+    private boolean isWithinARound(LeaseFsException failure) {
+      if (failure.code() != ErrorCode.NOT_LEADER) {
+        return false;
+      }
+      followers++;
+      return followers % masters.size() != 0;
     }
 
     private LeaseFsException closedFailure() {

@@ -113,12 +113,18 @@ class MasterRouterTest {
   }
 
   @Test
-  void withoutAHintTheNextMasterIsAskedAfterAPause() {
+  void withoutAHintAllMastersAreAskedBeforeThereIsAPause() {
+    first.failures.add(failure(ErrorCode.NOT_LEADER));
+    assertThat(stat()).isCompleted();
+    assertThat(asked).containsExactly("m1", "m2");
+
+    second.failures.add(failure(ErrorCode.NOT_LEADER));
     first.failures.add(failure(ErrorCode.NOT_LEADER));
     CompletableFuture<FileStatus> answer = stat();
     assertThat(answer).isNotDone();
+    assertThat(asked).containsExactly("m1", "m2", "m2", "m1");
     assertThat(time.runUntil(answer::isDone, SECOND)).isTrue();
-    assertThat(asked).containsExactly("m1", "m2");
+    assertThat(asked).containsExactly("m1", "m2", "m2", "m1", "m2");
   }
 
   @Test

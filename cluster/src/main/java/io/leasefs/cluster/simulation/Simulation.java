@@ -51,7 +51,7 @@ public final class Simulation {
    */
   private static final int SOON = 40;
 
-  private static final int REHEARSE_AT_MOST_EVERY = 1_000;
+  private static final int REHEARSE_AT_MOST_EVERY = 2_000;
 
   /** Split further sources of chance off a seed. */
   private static final long MORE = 0x6c65617365667332L;
