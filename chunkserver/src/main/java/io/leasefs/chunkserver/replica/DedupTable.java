@@ -176,7 +176,8 @@ final class DedupTable {
     // who was forgotten before stays so, whoever the list names now
     living.removeIf(s -> forgotten(new SessionId(s)));
     rows.headMap(watermark).keySet().removeIf(s -> !living.contains(s));
-    // One that was declared dead after this is so in every copy, whenever it learns what is committed.
+    // One that was declared dead after this is so in every copy, whenever it learns what is
+    // committed.
     dead.headMap(watermark)
         .entrySet()
         .removeIf(e -> e.getValue() <= mutation.serial() && !living.contains(e.getKey()));

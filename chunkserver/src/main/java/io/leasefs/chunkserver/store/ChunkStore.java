@@ -211,6 +211,14 @@ public final class ChunkStore {
         disk.delete(folder + "/" + name);
         continue;
       }
+      if (name.endsWith(ChunkNames.FAILED)
+          && !names.contains(name.replace(ChunkNames.FAILED, ChunkNames.JOURNAL))) {
+        // What it speaks of is gone, in a power cut or a deletion; it must not condemn the next
+        // copy.
+        disk.delete(folder + "/" + name);
+        disk.forceFolder(folder);
+        continue;
+      }
       Optional<ChunkHandle> handle = ChunkNames.ofJournal(name);
       if (handle.isPresent()) {
         recover(handle.get());

@@ -110,6 +110,24 @@ class ChunkStoreTest {
     assertThat(fixture.open().chunks()).isEmpty();
   }
 
+  /** A power cut may take the names of a young chunk, and leave the mark that was forced. */
+  @Test
+  void markOfAFailedCopyThatIsGoneDoesNotCondemnTheNextOne() throws IOException {
+    var _ = fixture.open();
+    fixture.disk.open("chunks/1c/51c.failed", true).close();
+    fixture.disk.forceFolder("chunks/1c");
+    fixture.cutPower();
+
+    ChunkStore store = fixture.open();
+    var _ = fill(create(store, 0x51c), 1000);
+    fixture.cutPower();
+    fixture.disk.killProcess();
+
+    assertThat(fixture.disk.exists("chunks/1c/51c.failed")).isFalse();
+    assertThat(fixture.open().chunk(new ChunkHandle(0x51c)))
+        .matches(chunk -> chunk.isEmpty() || chunk.get().image().certainty() != Certainty.DAMAGED);
+  }
+
   @Test
   void manyChunksComeBackInOrderWithFewFilesOpen() throws IOException {
     ChunkStore store = fixture.open();
