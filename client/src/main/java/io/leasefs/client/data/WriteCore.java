@@ -290,8 +290,12 @@ public final class WriteCore<T> {
         wantLayout(now);
       }
     } else if (answer instanceof FrameAnswer.ChunkFull full) {
-      displaced(write);
-      sealed(full.seal(), full.version());
+      if (seal.isEmpty() && full.version() < present().configuration().version()) {
+        again(write, now); // the chunk has been opened again since, and the write sent there
+      } else {
+        displaced(write);
+        sealed(full.seal(), full.version());
+      }
     } else if (answer instanceof FrameAnswer.Refused refused) {
       refused(write, refused, now);
     } else {
@@ -361,6 +365,7 @@ public final class WriteCore<T> {
         enter(layout, Optional.empty());
         return finish(now);
       }
+      standInFront();
       target = null;
     }
     sessionLost |= refusedForEver;
@@ -759,6 +764,18 @@ public final class WriteCore<T> {
 
   private long patience() {
     return limits.silentNanos() << Math.min(silences, 2);
+  }
+
+  /**
+   * The seal by which the chunk lacked some writes is no more, and later ones are outstanding still
+   * and may yet be applied here: so those in front of them go again first, whatever else happens.
+   */
+  private void standInFront() {
+    boolean behind = false;
+    for (Write<T> write : window.sequencedValues().reversed()) {
+      behind |= write.outstanding;
+      write.outstanding = behind;
+    }
   }
 
   private @Nullable Write<T> firstOutstanding() {

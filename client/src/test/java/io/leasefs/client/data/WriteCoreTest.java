@@ -267,6 +267,40 @@ class WriteCoreTest {
     assertThat(names()).containsExactly("a");
   }
 
+  /** Seed 3990. */
+  @Test
+  void whatTheSealKeptOutGoesAgainBeforeALaterOneInTheReopenedChunk() {
+    append("a", 10);
+    append("b", 10);
+    take(core.sessionEnded(SESSION, now));
+    answer(0, 1, new FrameAnswer.ChunkFull(1, new ChunkSeal(3, 20, 0)));
+    answer(0, 2, new FrameAnswer.Refused(ErrorCode.STALE_VERSION, "version 2 is promised"));
+    clear();
+    take(core.layoutArrived(chunk(0, 0, 2, 2), now));
+    pass(SECOND / 10);
+    assertThat(sendings()).containsExactly("cs2 v2 #1 after 0", "cs2 v2 #2 after 1");
+    answer(0, 1, new FrameAnswer.Applied(20, 2, 5, Optional.empty()));
+    answer(0, 2, new FrameAnswer.NotApplied());
+    assertThat(names()).containsExactly("a");
+    assertThat(asked).contains(new WriteAction.Reopen<>());
+  }
+
+  @Test
+  void aLateWordOfASealThatIsNoMoreKeepsNothingOut() {
+    append("a", 10);
+    append("b", 10);
+    take(core.broken(Layouts.address(1), true, now));
+    take(core.layoutArrived(chunk(0, 0, 2, 2), now));
+    clear();
+    answer(0, 1, new FrameAnswer.ChunkFull(1, new ChunkSeal(3, 20, 0)));
+    take(core.broken(Layouts.address(2), true, now)); // neither has arrived there
+    pass(SECOND / 10);
+    assertThat(sendings()).isEmpty();
+    take(core.layoutArrived(chunk(0, 0, 3, 3), now));
+    pass(SECOND / 10);
+    assertThat(sendings()).containsExactly("cs3 v3 #1 after 0", "cs3 v3 #2 after 1");
+  }
+
   @Test
   void aSealedChunksNextMemberIsAskedWhereTheFirstIsSilent() {
     append("a", 10);
