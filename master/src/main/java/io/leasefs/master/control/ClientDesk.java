@@ -162,6 +162,11 @@ final class ClientDesk {
     }
   }
 
+  /** In which this master leads. */
+  long term() {
+    return soft.role.term();
+  }
+
   /** Places for a new chunk of this goal. */
   List<Placement> places(int goal, long capacityBytes) {
     List<Candidate> chosen =

@@ -119,7 +119,7 @@ public final class ClientFace implements MasterApi {
             id,
             request.firstChunk() ? goal : 0,
             capacity,
-            (call, places) ->
+            (call, places, term) ->
                 new Operation.CreateFile(
                     call,
                     request.path(),
@@ -129,7 +129,8 @@ public final class ClientFace implements MasterApi {
                     request.durability(),
                     request.mode(),
                     places,
-                    wallMillis.getAsLong()))
+                    wallMillis.getAsLong(),
+                    term))
         .thenCompose(result -> opened((Opened) result.valueOrThrow(), 0));
   }
 
@@ -236,7 +237,7 @@ public final class ClientFace implements MasterApi {
                     id,
                     found.replication(),
                     found.chunkBytes(),
-                    (call, places) ->
+                    (call, places, term) ->
                         new AddChunk(call, file, afterIndex, seal, places, wallMillis.getAsLong())))
         .thenCompose(
             result -> {
@@ -272,7 +273,7 @@ public final class ClientFace implements MasterApi {
   }
 
   private interface PlacedOperation {
-    Operation at(Operation.ClientCall call, List<Placement> places);
+    Operation at(Operation.ClientCall call, List<Placement> places, long term);
   }
 
   /** A change that makes a chunk: {@code goal} 0 makes none. */
@@ -281,7 +282,8 @@ public final class ClientFace implements MasterApi {
     return loop.mutatePlaced(
         id,
         (clients, call) ->
-            operation.at(call, goal == 0 ? List.of() : clients.places(goal, capacity)));
+            operation.at(
+                call, goal == 0 ? List.of() : clients.places(goal, capacity), clients.term()));
   }
 
   // ------------------------------------------------------------------ chunks

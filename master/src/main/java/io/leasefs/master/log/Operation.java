@@ -129,6 +129,10 @@ public sealed interface Operation {
    * Creates a file, opens it, and where {@code firstChunk} is not empty makes its first chunk at
    * version 1 with the first placement as primary. Name under {@link FilePath#HIDDEN_PREFIX}: an
    * unfinished put, which vanishes with the session unless renamed.
+   *
+   * @param term of the leader that chose the places: it takes effect in no other, for a later
+   *     leader may have refused the request since, without an entry, and nobody would ever close
+   *     the file; 0 in entries of older programs, which hold in any
    */
   record CreateFile(
       ClientCall call,
@@ -139,7 +143,8 @@ public sealed interface Operation {
       Durability durability,
       int mode,
       List<Placement> firstChunk,
-      long wallMillis)
+      long wallMillis,
+      long term)
       implements Operation {
     public CreateFile {
       firstChunk = List.copyOf(firstChunk);

@@ -221,6 +221,7 @@ public final class OperationCodec {
         .setMode(o.mode())
         .addAllFirstChunk(each(o.firstChunk(), OperationCodec::toProto))
         .setWallMillis(o.wallMillis())
+        .setTerm(o.term())
         .build();
   }
 
@@ -234,7 +235,8 @@ public final class OperationCodec {
         ProtoCodec.toModel(from.getDurability()),
         from.getMode(),
         each(from.getFirstChunkList(), OperationCodec::toModel),
-        from.getWallMillis());
+        from.getWallMillis(),
+        from.getTerm());
   }
 
   private static OperationProto.OpenForWrite toProto(Operation.OpenForWrite o) {

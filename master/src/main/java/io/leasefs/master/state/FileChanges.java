@@ -61,7 +61,10 @@ final class FileChanges {
 
   // ---------------------------------------------------------------- writing
 
-  Value create(CreateFile operation, SessionId session, long ordinal) {
+  Value create(CreateFile operation, SessionId session, long ordinal, long entryTerm) {
+    if (operation.term() != 0) {
+      SessionChanges.checkTerm(operation.term(), entryTerm);
+    }
     Namespace.Slot slot = namespace.slotFor(operation.path(), operation.parents());
     checkReplication(operation.replication());
     if (operation.chunkBytes() < ChunkSpec.MIN_CAPACITY

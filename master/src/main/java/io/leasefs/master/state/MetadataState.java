@@ -129,7 +129,7 @@ public final class MetadataState implements StateView {
       case RemoveServer o -> applied(sessionChanges.remove(o));
       case EndSessions o -> applied(sessionChanges.end(o, at, term));
       case ForgetClients o -> applied(forget(o, term));
-      case CreateFile o -> once(o.call(), at, session -> fileChanges.create(o, session, at));
+      case CreateFile o -> once(o.call(), at, session -> fileChanges.create(o, session, at, term));
       case OpenForWrite o -> once(o.call(), at, session -> fileChanges.open(o, session, at));
       case AddChunk o -> once(o.call(), at, session -> fileChanges.addChunk(o, session, at));
       case CloseFile o -> once(o.call(), at, session -> fileChanges.close(o, session, at));

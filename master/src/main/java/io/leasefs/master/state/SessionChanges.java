@@ -43,12 +43,15 @@ final class SessionChanges {
     this.chunkChanges = chunkChanges;
   }
 
-  /** A decision that read a clock holds in the term in which it was read, and in no other. */
-  static void checkTerm(long readIn, long entryTerm) {
-    if (readIn != entryTerm) {
+  /**
+   * A decision that rests on what only the leader knows, such as a clock, holds in the term in
+   * which it was made, and in no other.
+   */
+  static void checkTerm(long decidedIn, long entryTerm) {
+    if (decidedIn != entryTerm) {
       throw new LeaseFsException(
           ErrorCode.NOT_LEADER,
-          "a clock was read in term " + readIn + ", the entry is of term " + entryTerm);
+          "it was decided in term " + decidedIn + ", the entry is of term " + entryTerm);
     }
   }
 

@@ -113,6 +113,7 @@ class LeaseScenariosTest {
                         Durability.REPLICATED,
                         0644,
                         first.firstChunk(),
+                        0,
                         0))
                 .valueOrThrow();
     world.pass(15 * SECOND);

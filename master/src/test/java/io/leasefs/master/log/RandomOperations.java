@@ -214,7 +214,8 @@ public final class RandomOperations {
         random.nextBoolean() ? Durability.SYNCED : Durability.REPLICATED,
         0644,
         random.nextInt(4) == 0 ? List.of() : placements(),
-        wall);
+        wall,
+        term());
   }
 
   private Operation addChunk() {

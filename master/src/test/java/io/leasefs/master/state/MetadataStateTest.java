@@ -131,8 +131,12 @@ class MetadataStateTest {
   }
 
   private Operation creation(ClientCall call, FilePath path, ServerId... servers) {
+    return creation(call, path, TERM, servers);
+  }
+
+  private Operation creation(ClientCall call, FilePath path, long term, ServerId... servers) {
     return new Operation.CreateFile(
-        call, path, false, 3, 1 << 20, Durability.REPLICATED, 0644, places(servers), 0);
+        call, path, false, 3, 1 << 20, Durability.REPLICATED, 0644, places(servers), 0, term);
   }
 
   private Opened create(FilePath path, ServerId... servers) {
@@ -316,6 +320,19 @@ class MetadataStateTest {
         .isInstanceOfSatisfying(
             Rejected.class, r -> assertThat(r.code()).isEqualTo(ErrorCode.BUSY));
     assertThat(apply(creation(call, FILE, A, B, C)).isApplied()).isTrue();
+  }
+
+  /**
+   * A later leader may have refused it for want of servers, which is no entry: its client believes
+   * that there is no such file, and would never close it.
+   */
+  @Test
+  void aFileIsMadeInTheTermOnlyInWhichItsPlacesWereChosen() {
+    ClientCall call = call(WRITER);
+    refused(ErrorCode.NOT_LEADER, creation(call, FILE, TERM - 1, A, B, C));
+    assertThat(names("/")).isEmpty();
+    done(creation(call, FILE, TERM, A, B, C)); // it may be asked for again
+    done(creation(call(WRITER), new FilePath("/of-an-older-program"), 0, A, B, C));
   }
 
   @Test
