@@ -876,15 +876,17 @@ final class Upkeep {
 
   /** The chunk is sealed, and a member that is heard holds the seal: all that there is of it. */
   private boolean isHeldWhole(ChunkEntry entry) {
-    return entry.active().members().stream()
-        .anyMatch(
-            member ->
-                !soft.suspect(member.server())
-                    && soft.replicas
-                        .find(entry.handle(), member.server())
-                        .filter(report -> report.replica().equals(member.replica()))
-                        .filter(report -> isWhole(entry, report))
-                        .isPresent());
+    return entry.active().members().stream().anyMatch(member -> holdsSeal(entry, member));
+  }
+
+  /** It is heard, and its copy is whole. */
+  private boolean holdsSeal(ChunkEntry entry, Member member) {
+    return !soft.suspect(member.server())
+        && soft.replicas
+            .find(entry.handle(), member.server())
+            .filter(report -> report.replica().equals(member.replica()))
+            .filter(report -> isWhole(entry, report))
+            .isPresent();
   }
 
   private void drop(DropCopy drop) {
@@ -938,11 +940,25 @@ final class Upkeep {
   private void stranger(ChunkEntry entry, ServerId server, ReplicaReport report) {
     if (isOutside(entry, server, report)
         && entry.pending().isEmpty()
-        && accepted(server, report) <= entry.active().version()
-        && (good(entry) >= leastGoodToDelete(entry, report)
-            || (!isWhole(entry, report) && isHeldWhole(entry)))) {
+        && (accepted(server, report) <= entry.active().version()
+            ? good(entry) >= leastGoodToDelete(entry, report)
+                || (!isWhole(entry, report) && isHeldWhole(entry))
+            : isLeftOver(entry, report))) {
       delete(server, report);
     }
+  }
+
+  /**
+   * It had started a reopening, as its seed, and was damaged; the next one was abandoned before it
+   * had a seed, so the chunk is sealed as it was before, and what this copy started is in no
+   * configuration and never will be. No version can be recovered from it, and each member holds the
+   * seal. It would keep its server from taking a good copy until somebody writes to the chunk.
+   */
+  private boolean isLeftOver(ChunkEntry entry, ReplicaReport report) {
+    return report.state() == ReplicaState.DAMAGED
+        && entry.seal().isPresent()
+        && good(entry) == entry.active().members().size()
+        && entry.active().members().stream().allMatch(member -> holdsSeal(entry, member));
   }
 
   /** Of no chunk of the log: at once only where this leader itself has seen its file purged. */

@@ -26,6 +26,7 @@ import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
 import io.leasefs.master.control.World.FakeServer;
+import io.leasefs.master.log.Operation.ChangeReason;
 import io.leasefs.master.log.Operation;
 import io.leasefs.master.log.Operation.BeginChange;
 import io.leasefs.master.log.OperationLog.Role;
@@ -1132,6 +1133,44 @@ class ControlLoopTest {
     third.start();
     world.pass(10 * SECOND);
 
+    assertThat(third.copy(chunk).replica).isNotEqualTo(old);
+    assertThat(world.chunk(chunk).active().memberAt(third.id)).isPresent();
+  }
+
+  /** Its seed was damaged; the next attempt was abandoned before it had one. */
+  @Test
+  void damagedSeedOfAnAbandonedReopeningMakesRoomOnceAllMembersAreKnownToHoldTheSeal() {
+    World world = World.with("cs1", "cs2", "cs3");
+    ChunkHandle chunk = closedWithoutItsThird(world);
+    FakeServer silent = world.server(memberNames(world, chunk).get(1));
+    FakeServer third = outsider(world, chunk);
+    ReplicaId old = third.copy(chunk).replica;
+    long started = world.chunk(chunk).lastVersion() + 1;
+    for (long version = started; version <= started + 1; version++) {
+      var _ =
+          world.log.append(
+              new BeginChange(
+                  chunk, version, ChangeReason.REOPEN, false, false, Optional.empty()));
+    }
+    var _ = world.log.append(new Operation.AbandonChange(chunk, started + 1));
+    assertThat(world.chunk(chunk).pending()).isEmpty();
+    assertThat(world.chunk(chunk).lastVersion()).isEqualTo(started + 1);
+    third.copy(chunk).promised = started + 1;
+    third.copy(chunk).accepted = started;
+
+    third.start();
+    world.pass(5 * SECOND);
+    assertThat(third.copy(chunk).replica).as("sound").isEqualTo(old);
+
+    silent.kill();
+    world.pass(2 * SECOND);
+    third.copy(chunk).state = Heartbeat.ReplicaState.DAMAGED;
+    third.copy(chunk).certainty = Heartbeat.Certainty.DAMAGED;
+    world.pass(5 * SECOND);
+    assertThat(third.copy(chunk).replica).as("a member is silent").isEqualTo(old);
+
+    silent.start();
+    world.pass(10 * SECOND);
     assertThat(third.copy(chunk).replica).isNotEqualTo(old);
     assertThat(world.chunk(chunk).active().memberAt(third.id)).isPresent();
   }
