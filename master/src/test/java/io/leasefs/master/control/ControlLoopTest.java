@@ -26,9 +26,9 @@ import io.leasefs.common.model.SealedChunk;
 import io.leasefs.common.model.ServerId;
 import io.leasefs.common.model.SessionId;
 import io.leasefs.master.control.World.FakeServer;
-import io.leasefs.master.log.Operation.ChangeReason;
 import io.leasefs.master.log.Operation;
 import io.leasefs.master.log.Operation.BeginChange;
+import io.leasefs.master.log.Operation.ChangeReason;
 import io.leasefs.master.log.OperationLog.Role;
 import io.leasefs.master.state.ChunkEntry;
 import java.util.List;
@@ -1149,8 +1149,7 @@ class ControlLoopTest {
     for (long version = started; version <= started + 1; version++) {
       var _ =
           world.log.append(
-              new BeginChange(
-                  chunk, version, ChangeReason.REOPEN, false, false, Optional.empty()));
+              new BeginChange(chunk, version, ChangeReason.REOPEN, false, false, Optional.empty()));
     }
     var _ = world.log.append(new Operation.AbandonChange(chunk, started + 1));
     assertThat(world.chunk(chunk).pending()).isEmpty();
