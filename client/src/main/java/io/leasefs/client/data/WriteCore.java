@@ -772,7 +772,7 @@ public final class WriteCore<T> {
    */
   private void standInFront() {
     boolean behind = false;
-    for (Write<T> write : window.sequencedValues().reversed()) {
+    for (Write<T> write : window.descendingMap().values()) {
       behind |= write.outstanding;
       write.outstanding = behind;
     }
