@@ -771,10 +771,17 @@ public final class WriteCore<T> {
    * and may yet be applied here: so those in front of them go again first, whatever else happens.
    */
   private void standInFront() {
-    boolean behind = false;
-    for (Write<T> write : window.descendingMap().values()) {
-      behind |= write.outstanding;
-      write.outstanding = behind;
+    int inFront = 0;
+    int count = 0;
+    for (Write<T> write : window.values()) {
+      inFront = write.outstanding ? count : inFront;
+      count++;
+    }
+    for (Write<T> write : window.values()) {
+      if (inFront-- <= 0) {
+        return;
+      }
+      write.outstanding = true;
     }
   }
 
