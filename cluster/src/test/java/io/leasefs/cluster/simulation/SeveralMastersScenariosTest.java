@@ -148,6 +148,7 @@ class SeveralMastersScenariosTest {
       Writer late = script.writer(2, LATE, 0);
       late.appendAndWait(SECOND);
       late.close();
+      script.pass(SECOND); // until the log has the length
       long length = script.book.mustReach(LATE);
       assertThat(group.behind(next)).as("entries that it does not have").isPositive();
       script.world.wires().mendAll();
