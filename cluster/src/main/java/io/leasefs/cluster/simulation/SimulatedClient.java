@@ -47,6 +47,9 @@ final class SimulatedClient {
   private static final int MOST_READ = 64 << 20;
   private static final int READ_AHEAD = 1 << 14;
 
+  /** Who has written since the faults ended lets so many turns pass between two. */
+  private static final int REST_TURNS = 4;
+
   /** A file that this process appends to. */
   private static final class Work {
     private final FilePath path;
@@ -96,6 +99,9 @@ final class SimulatedClient {
   private final ClientSession session;
   private @Nullable RawWriter rawWriter;
   private @Nullable RawReader rawReader;
+
+  /** From when on it writes seldom to a file that has taken a record: not yet. */
+  private long easesOffFrom = Long.MAX_VALUE;
 
   private int nextNumber = 1;
   private int nextFolder = 1;
@@ -300,7 +306,9 @@ final class SimulatedClient {
       ReadMode mode = loop.random().nextInt(3) == 0 ? ReadMode.STRICT : ReadMode.DEFAULT;
       read(work.path, mode, false, () -> {});
     }
-    var _ = life.after((long) (loop.random().nextDouble() * 2 * thinkNanos), () -> next(work));
+    long turns = work.submittedOfNewest >= easesOffFrom ? REST_TURNS : 1;
+    long pause = (long) (loop.random().nextDouble() * 2 * thinkNanos * turns);
+    var _ = life.after(pause, () -> next(work));
   }
 
   private void append(Work work) {
@@ -422,6 +430,14 @@ final class SimulatedClient {
   }
 
   private int closes;
+
+  /**
+   * The faults have ended: others may have to wait for long until they can write, and all that this
+   * client does meanwhile shows little that is new.
+   */
+  void easeOff(long healed) {
+    easesOffFrom = healed;
+  }
 
   /** True where each of its files has taken a record that was submitted since. */
   boolean hasWrittenSince(long instant) {

@@ -380,9 +380,17 @@ final class SimulatedWorld {
     return known;
   }
 
-  /** What is different between masters at rest; null where nothing is. */
+  /**
+   * What is different between masters at rest; null where nothing is.
+   *
+   * @throws IllegalStateException what is wrong with the state of one
+   */
   @Nullable String masterDifference() {
-    return group == null ? null : group.difference();
+    if (group != null) {
+      return group.difference();
+    }
+    state().invariant();
+    return null;
   }
 
   // ---- masters -----------------------------------------------------------------------------

@@ -3,24 +3,33 @@ package io.leasefs.server.disk.simulated;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The bytes of one simulated file, twice: as the kernel has them, and as the platter would give
  * them back after a power cut. A sector is either old or new, never mixed.
  *
- * <p>Not thread-safe: the disk's lock guards it.
+ * <p>Not thread-safe: the disk's lock guards it, and that of each disk with a copy.
  */
 final class SimulatedContent {
   static final int SECTOR = 512;
 
-  private static final int FIRST_SECTORS = 8;
+  /** What two copies share until one of them changes it; whole sectors. */
+  private static final int PAGE = 4096;
 
-  /** Whole sectors as the kernel has them; zeros beyond the length. */
-  private byte[] current;
+  private static final byte[] ZEROS = new byte[PAGE];
 
-  /** What the platter has; counts only where they differ. Beyond its end there are zeros. */
-  private byte[] platter;
+  /** As the kernel has them; null, and what lies beyond: zeros. Zeros beyond the length. */
+  private byte @Nullable [][] pages;
+
+  /** Pages that another copy may have as well: none writes to such a one. */
+  private final BitSet shared;
+
+  /** Of sectors in which the platter may differ: what it has; those without have zeros there. */
+  private final Map<Integer, byte[]> platter;
 
   /** Sectors in which the platter may differ. */
   private final BitSet old;
@@ -32,15 +41,18 @@ final class SimulatedContent {
   private long oldLength;
 
   SimulatedContent() {
-    current = new byte[FIRST_SECTORS * SECTOR];
-    platter = new byte[0];
+    pages = new byte[1][];
+    shared = new BitSet();
+    platter = new HashMap<>();
     old = new BitSet();
     dirty = new BitSet();
   }
 
   private SimulatedContent(SimulatedContent that) {
-    current = that.current.clone();
-    platter = that.platter.clone();
+    that.shared.set(0, that.pages.length);
+    pages = that.pages.clone();
+    shared = (BitSet) that.shared.clone();
+    platter = new HashMap<>(that.platter);
     old = (BitSet) that.old.clone();
     dirty = (BitSet) that.dirty.clone();
     length = that.length;
@@ -57,35 +69,38 @@ final class SimulatedContent {
 
   /** Puts {@code count} bytes into the target; zeros where there is nothing. */
   void read(long position, ByteBuffer target, int count) {
-    int there = (int) Math.max(0, Math.min(count, current.length - position));
-    if (there > 0) {
-      target.put(current, (int) position, there);
-    }
-    if (there < count) {
-      target.put(new byte[count - there]);
+    long end = position + count;
+    for (long at = position; at < end; ) {
+      int offset = (int) (at % PAGE);
+      int part = (int) Math.min(PAGE - offset, end - at);
+      byte[] page = page(at);
+      target.put(page == null ? ZEROS : page, offset, part);
+      at += part;
     }
   }
 
   /** Takes {@code count} bytes from the source. */
   void write(long position, ByteBuffer source, int count) {
-    if (count == 0) {
-      length = Math.max(length, position);
-      return;
+    long end = position + count;
+    if (count > 0) {
+      change(position, end);
     }
-    change(position, position + count);
-    source.get(current, (int) position, count);
-    length = Math.max(length, position + count);
+    for (long at = position; at < end; ) {
+      int offset = (int) (at % PAGE);
+      int part = (int) Math.min(PAGE - offset, end - at);
+      source.get(own(at), offset, part);
+      at += part;
+    }
+    length = Math.max(length, end);
   }
 
   void truncate(long newLength) {
     if (newLength >= length) {
       return;
     }
-    if (newLength < current.length) {
-      int end = (int) Math.min(current.length, sectorEnd(length));
-      change(newLength, end);
-      Arrays.fill(current, (int) newLength, end, (byte) 0);
-    }
+    long end = sectorEnd(length);
+    change(newLength, end);
+    clear(newLength, end);
     length = newLength;
   }
 
@@ -93,25 +108,58 @@ final class SimulatedContent {
     return (position + SECTOR - 1) / SECTOR * SECTOR;
   }
 
+  /** The page with this position; null: zeros. */
+  private byte @Nullable [] page(long position) {
+    int index = (int) (position / PAGE);
+    return index < pages.length ? pages[index] : null;
+  }
+
+  /** The page with this position, to be changed. */
+  private byte[] own(long position) {
+    int index = Math.toIntExact(position / PAGE);
+    if (index >= pages.length) {
+      pages = Arrays.copyOf(pages, Math.max(2 * pages.length, index + 1));
+    }
+    byte[] page = pages[index];
+    if (page == null) {
+      page = new byte[PAGE];
+      pages[index] = page;
+    } else if (shared.get(index)) {
+      page = page.clone();
+      pages[index] = page;
+    }
+    shared.clear(index);
+    return page;
+  }
+
+  /** Zeros in a range. */
+  private void clear(long from, long to) {
+    for (long at = from; at < to; ) {
+      int offset = (int) (at % PAGE);
+      int part = (int) Math.min(PAGE - offset, to - at);
+      if (page(at) != null) {
+        Arrays.fill(own(at), offset, offset + part, (byte) 0);
+      }
+      at += part;
+    }
+  }
+
   /** The sectors of a range are about to change; the platter's content is remembered. */
   private void change(long from, long to) {
-    if (to > current.length) {
-      long capacity = Math.max(2L * current.length, sectorEnd(to));
-      current = Arrays.copyOf(current, Math.toIntExact(capacity));
-    }
     int first = (int) (from / SECTOR);
     int end = (int) (sectorEnd(to) / SECTOR);
-    for (int sector = old.nextClearBit(first); sector < end; sector = old.nextClearBit(sector)) {
-      int start = sector * SECTOR;
-      // Most sectors are new: there is nothing to remember of them.
-      if (start < length && start >= platter.length) {
-        platter = Arrays.copyOf(platter, current.length);
+    // Most sectors are new: there is nothing to remember of them.
+    int known = (int) Math.min(end, sectorEnd(length) / SECTOR);
+    for (int sector = old.nextClearBit(first);
+        sector < known;
+        sector = old.nextClearBit(sector + 1)) {
+      byte[] page = page((long) sector * SECTOR);
+      if (page != null) {
+        int offset = sector * SECTOR % PAGE;
+        platter.put(sector, Arrays.copyOfRange(page, offset, offset + SECTOR));
       }
-      if (start < platter.length) {
-        System.arraycopy(current, start, platter, start, SECTOR);
-      }
-      old.set(sector);
     }
+    old.set(first, end);
     dirty.set(first, end);
   }
 
@@ -119,6 +167,7 @@ final class SimulatedContent {
     oldLength = length;
     old.andNot(dirty);
     dirty.clear();
+    platter.keySet().removeIf(sector -> !old.get(sector));
   }
 
   /** A failed force: some sectors made it, and no later force will try the others again. */
@@ -126,6 +175,7 @@ final class SimulatedContent {
     for (int sector = dirty.nextSetBit(0); sector >= 0; sector = dirty.nextSetBit(sector + 1)) {
       if (random.nextBoolean()) {
         old.clear(sector);
+        platter.remove(sector);
       }
     }
     dirty.clear();
@@ -146,37 +196,42 @@ final class SimulatedContent {
         lastGrain = grain;
       }
       if (!keep) {
-        int start = sector * SECTOR;
-        if (start < platter.length) {
-          System.arraycopy(platter, start, current, start, SECTOR);
-        } else {
-          Arrays.fill(current, start, start + SECTOR, (byte) 0);
-        }
+        restore(sector);
       }
     }
     boolean keepLength = random.nextDouble() < keepChance;
     length = keepLength ? length : oldLength;
     // what lies beyond the end must read as zeros when the file grows again
-    if (length < current.length) {
-      Arrays.fill(current, (int) length, current.length, (byte) 0);
-    }
+    clear(length, (long) pages.length * PAGE);
     settle();
+  }
+
+  private void restore(int sector) {
+    long start = (long) sector * SECTOR;
+    byte[] before = platter.get(sector);
+    if (before == null) {
+      clear(start, start + SECTOR);
+    } else {
+      System.arraycopy(before, 0, own(start), (int) (start % PAGE), SECTOR);
+    }
   }
 
   /** What there is now is what there is on the platter. */
   void settle() {
     old.clear();
     dirty.clear();
+    platter.clear();
     oldLength = length;
   }
 
   void flipBit(long position, int bit) {
-    if (position >= current.length) {
-      throw new IllegalArgumentException("nothing was ever written at " + position);
-    }
-    current[(int) position] ^= (byte) (1 << bit);
-    if (position < platter.length) {
-      platter[(int) position] ^= (byte) (1 << bit);
-    }
+    own(position)[(int) (position % PAGE)] ^= (byte) (1 << bit);
+    platter.computeIfPresent(
+        (int) (position / SECTOR),
+        (sector, before) -> {
+          byte[] rotten = before.clone();
+          rotten[(int) (position % SECTOR)] ^= (byte) (1 << bit);
+          return rotten;
+        });
   }
 }

@@ -60,6 +60,8 @@ public final class SimulatedDisk implements Disk {
     private Image() {}
   }
 
+  private static final long UNKNOWN = -1;
+
   private record Naming(String folder, String from, String to, SimulatedContent content) {}
 
   private final Random random;
@@ -76,6 +78,10 @@ public final class SimulatedDisk implements Disk {
   private final Map<String, Integer> failingForces = new LinkedHashMap<>();
   private int writesToLose;
   private String writesToLosePart = "";
+
+  /** Of all files together; {@link #UNKNOWN}: to be counted. */
+  private long usedBytes = UNKNOWN;
+
   private long generation;
   private long operations;
   private long dieAt = Long.MAX_VALUE;
@@ -116,6 +122,7 @@ public final class SimulatedDisk implements Disk {
   }
 
   private void reopen() {
+    usedBytes = UNKNOWN;
     generation++;
     dead = false;
     dieAt = Long.MAX_VALUE;
@@ -272,6 +279,7 @@ public final class SimulatedDisk implements Disk {
     synchronized (this) {
       change("delete", name);
       SimulatedContent content = files.remove(name);
+      usedBytes = UNKNOWN;
       if (content != null) {
         namings.add(new Naming(folder(name), name, "", content));
       }
@@ -288,6 +296,7 @@ public final class SimulatedDisk implements Disk {
       SimulatedContent content = content(from);
       files.remove(from);
       files.put(to, content);
+      usedBytes = UNKNOWN;
       namings.add(new Naming(folder(to), from, to, content));
     }
     hook.after(Operation.RENAME, to);
@@ -377,11 +386,17 @@ public final class SimulatedDisk implements Disk {
   // ---------------------------------------------------------------- inside, under the lock
 
   private long usedBytes() {
-    long used = 0;
-    for (SimulatedContent content : files.values()) {
-      used += content.length();
+    if (usedBytes == UNKNOWN) {
+      usedBytes = files.values().stream().mapToLong(SimulatedContent::length).sum();
     }
-    return used;
+    return usedBytes;
+  }
+
+  /** What was open under a name may have another one by now, or none. */
+  private void resized(String name, SimulatedContent content, long before) {
+    if (usedBytes != UNKNOWN) {
+      usedBytes = files.get(name) == content ? usedBytes + content.length() - before : UNKNOWN;
+    }
   }
 
   /** A name's change, applied to whichever names survived before it. */
@@ -497,15 +512,18 @@ public final class SimulatedDisk implements Disk {
           source.position(end);
           return;
         }
-        long growth = Math.max(0, position + count - content.length());
+        long before = content.length();
+        long growth = Math.max(0, position + count - before);
         long free = totalBytes - usedBytes();
         if (growth > free) {
           int fits = (int) Math.max(0, count - (growth - Math.max(0, free)));
           content.write(position, source, fits);
+          resized(name, content, before);
           source.position(end);
           throw new DiskFullException("write " + name + ": No space left on device");
         }
         content.write(position, source, count);
+        resized(name, content, before);
         source.position(end);
         if (dies) {
           throw new IOException("write " + name + ": the process is dead");
@@ -528,7 +546,9 @@ public final class SimulatedDisk implements Disk {
       synchronized (SimulatedDisk.this) {
         checkOpen("truncate");
         change("truncate", name);
+        long before = content.length();
         content.truncate(length);
+        resized(name, content, before);
       }
       hook.after(Operation.TRUNCATE, name);
     }
