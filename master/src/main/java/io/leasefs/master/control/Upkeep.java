@@ -513,25 +513,26 @@ final class Upkeep {
 
   /**
    * True where this copy can only be made anew: it is damaged, or it was copied from the chunk
-   * while that was open and the chunk has been sealed since without it; or its server refuses to
-   * make it, because an older copy has landed there that is no older in what it has. That one goes
-   * when there are enough others, and until then another server takes the next copy.
+   * while that was open, or sealed by an earlier version, and the chunk has been sealed since
+   * without it; or its server refuses to make it, because an older copy has landed there that is no
+   * older in what it has. That one goes when there are enough others, and until then another server
+   * takes the next copy.
    */
   private boolean isUseless(ChunkEntry entry, Learner learner) {
     Optional<ReplicaReport> report = soft.replicas.find(entry.handle(), learner.member().server());
     if (report.isEmpty()) {
       return false;
     }
+    long version = entry.active().version();
     if (!report.get().replica().equals(learner.member().replica())) {
       // a member's that it replaces is deleted for it
-      return report.get().accepted() >= entry.active().version()
+      return report.get().accepted() >= version
           && !isMember(entry, learner.member().server(), report.get().replica());
     }
-    boolean leftBehind =
-        entry.seal().isPresent()
-            && entry.pending().isEmpty()
-            && report.get().state() == ReplicaState.LEARNER;
-    return leftBehind || report.get().state() == ReplicaState.DAMAGED;
+    ReplicaState state = report.get().state();
+    boolean early = state == ReplicaState.SEALED && report.get().accepted() < version;
+    boolean sealed = entry.seal().isPresent() && entry.pending().isEmpty();
+    return state == ReplicaState.DAMAGED || (sealed && (early || state == ReplicaState.LEARNER));
   }
 
   private boolean disksFailed(ServerId server) {

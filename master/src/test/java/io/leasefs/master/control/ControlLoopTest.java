@@ -806,6 +806,34 @@ class ControlLoopTest {
         .contains(fourth.id);
   }
 
+  /** Copied while the chunk was sealed; since then somebody has reopened it and written more. */
+  @Test
+  void learnerOfAnEarlierSealIsMadeAnew() {
+    World world = World.with("cs1", "cs2", "cs3", "cs4");
+    ChunkHandle chunk = closed(world, "/f");
+    FakeServer fourth = outsider(world, chunk);
+    fourth.makesCopies = false;
+    secondary(world, chunk).kill();
+    world.pass(60 * SECOND);
+    ReplicaId early = world.chunk(chunk).learners().get(0).member().replica();
+    World.Copy copy = new World.Copy(world.chunk(chunk).spec());
+    copy.replica = early;
+    copy.accepted = world.chunk(chunk).active().version() - 1;
+    copy.seal = Optional.of(new ChunkSeal(0, 0, 7));
+    copy.state = Heartbeat.ReplicaState.SEALED;
+    fourth.copies.put(chunk, copy);
+    fourth.makesCopies = true;
+
+    world.pass(60 * SECOND);
+
+    assertThat(world.chunk(chunk).learners()).isEmpty();
+    assertThat(fourth.copy(chunk).replica).isNotEqualTo(early);
+    assertThat(world.chunk(chunk).active().members())
+        .extracting(Member::server)
+        .hasSize(3)
+        .contains(fourth.id);
+  }
+
   /** Its copy of before was under way when it registered anew, and was given up for that. */
   @Test
   void learnerWhoseServerHasAnOlderFinishedCopyKeepsNobodyFromMakingAnother() {
