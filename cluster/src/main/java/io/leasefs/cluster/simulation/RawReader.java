@@ -71,7 +71,8 @@ final class RawReader implements ChunkWrites.Listener {
 
   /** Reads until it is told to stop. */
   void begin() {
-    var _ = life.after((100 + random.nextInt(1_400)) * MILLI, this::turn);
+    int pause = swarm.clocksInBound() ? 100 + random.nextInt(1_400) : 10 + random.nextInt(200);
+    var _ = life.after(pause * MILLI, this::turn);
   }
 
   void finish() {
@@ -87,13 +88,15 @@ final class RawReader implements ChunkWrites.Listener {
       begin();
       return;
     }
-    ReadMode mode = random.nextInt(4) == 0 ? ReadMode.STRICT : ReadMode.DEFAULT;
+    boolean strict = random.nextInt(4) == 0 || !swarm.clocksInBound();
+    ReadMode mode = strict ? ReadMode.STRICT : ReadMode.DEFAULT;
     long from = random.nextInt(3) == 0 ? 0 : random.nextLong(file.reach());
     int most = random.nextInt(6) == 0 ? MOST_BYTES : MOST_BYTES / 8;
     ByteBuffer target = ByteBuffer.allocate(1 + random.nextInt(most));
-    boolean mayBeOld = mode == ReadMode.DEFAULT && !swarm.clocksInBound();
-    RawFile.Look look = file.look(mode + " read by " + life.host(), mayBeOld);
-    AsyncReader reader = mode == ReadMode.DEFAULT && random.nextBoolean() ? kept.get(file) : null;
+    RawFile.Look look = file.look(mode + " read by " + life.host(), false);
+    // Where clocks are wrong all reads are strict: so are those of a reader that is kept.
+    boolean keeps = mode == ReadMode.DEFAULT || !swarm.clocksInBound();
+    AsyncReader reader = keeps && random.nextBoolean() ? kept.get(file) : null;
     if (reader != null) {
       read(reader, file, look, from, target);
       return;
@@ -101,7 +104,7 @@ final class RawReader implements ChunkWrites.Listener {
     Futures.onDone(
         AsyncReader.open(file.path(), source, mode),
         opened -> {
-          if (mode == ReadMode.DEFAULT) {
+          if (keeps) {
             kept.put(file, opened);
           }
           read(opened, file, look, from, target);

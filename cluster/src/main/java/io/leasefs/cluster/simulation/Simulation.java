@@ -136,7 +136,7 @@ public final class Simulation {
     this.rehearsal = new Rehearsal(loop, world.checks(), swarm, rehearsing);
     this.fencing = new Chance(seed ^ FENCES);
     this.fences = fencing.nextInt(3) == 0;
-    this.keepsReaders = fencing.nextInt(3) == 0;
+    this.keepsReaders = fencing.nextInt(3) == 0 || !swarm.clocksInBound();
     if (fencing.nextInt(4) == 0) {
       world.setForgetting((100 + fencing.nextInt(3_000)) * MILLI);
     }
@@ -147,7 +147,7 @@ public final class Simulation {
     this.deleting = new Chance(seed ^ DELETIONS);
     this.spares = deleting.nextBoolean() ? new ArrayList<>() : null;
     this.raw = new Chance(seed ^ RAW);
-    if (raw.nextInt(RAW_ONE_IN) == 0) {
+    if (raw.nextInt(RAW_ONE_IN) == 0 || (!swarm.clocksInBound() && raw.nextBoolean())) {
       for (int i = raw.nextInt(2); i >= 0; i--) {
         String host = world.clientHosts().get(i).name();
         rawFiles.put(host, new RawFile(loop, FilePath.parse("/raw-" + host)));
@@ -255,24 +255,29 @@ public final class Simulation {
     long healed = loop.now();
     clients.values().forEach(client -> client.easeOff(healed));
     awaitWritable(healed);
+    if (!hopeless) {
+      finish(healed);
+    }
+    if (!loop.isOver() && !hopeless) {
+      rest();
+    }
     if (hopeless) {
       check();
       linearizable();
-      return outcome(chaos);
     }
+    return outcome(chaos);
+  }
+
+  private void finish(long healed) {
     finishing = true;
     clients.values().forEach(SimulatedClient::finish);
     // What was begun before the end of the faults may have asked long ago, and ask again late.
     boolean done =
         pass(30 * SECOND, () -> clients.values().stream().allMatch(SimulatedClient::isDone));
     converged = loop.now() - healed;
-    if (!done && !loop.isOver()) {
+    if (!done && !loop.isOver() && !isLost()) {
       loop.violated("I19", "clients still wait, " + converged / MILLI + " ms after: " + waits());
     }
-    if (!loop.isOver()) {
-      rest();
-    }
-    return outcome(chaos);
   }
 
   /**
@@ -320,6 +325,26 @@ public final class Simulation {
         .flatMap(file -> world.state().read(view -> view.chunk(file.chunks().getLast())))
         .map(world.checks()::hasGoodMember)
         .orElse(true);
+  }
+
+  /**
+   * Likewise where a disk has lost what it had stored: whether of some chunk no member is left that
+   * is neither damaged nor uncertain.
+   */
+  private boolean isLost() {
+    if (!swarm.losesAcknowledged()) {
+      return false;
+    }
+    List<ChunkEntry> entries =
+        world.state().read(view -> view.chunksAfter(new ChunkHandle(0), 10_000));
+    for (ChunkEntry entry : entries) {
+      if (!world.checks().hasGoodMember(entry)) {
+        loop.note("NO GOOD COPY of chunk " + entry.handle());
+        hopeless = true;
+        return true;
+      }
+    }
+    return false;
   }
 
   private BooleanSupplier everybody(long healed) {
@@ -458,6 +483,9 @@ public final class Simulation {
       boolean[] read = {false};
       reader.read(file, ReadMode.DEFAULT, true, () -> read[0] = true);
       if (!pass(30 * SECOND, () -> read[0]) && !loop.isOver()) {
+        if (isLost()) {
+          return;
+        }
         loop.violated("I19", file + " cannot be read");
       }
     }
@@ -470,6 +498,9 @@ public final class Simulation {
     long most = swarm.clientTtlNanos() + 20 * SECOND;
     boolean same = pass(most, seldom(() -> difference() == null));
     String difference = same || loop.isOver() ? null : difference();
+    if (difference != null && isLost()) {
+      return;
+    }
     if (difference != null) {
       loop.violated("I10", difference);
     }

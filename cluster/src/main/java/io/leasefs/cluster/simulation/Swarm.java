@@ -284,31 +284,67 @@ record Swarm(
       drift = terms.nextBoolean() ? 30_000 : 80_000; // more than the guard would hide
     }
     int narrowClients = 2 + random.nextInt(3);
+    Swarm drawn =
+        new Swarm(
+            chunkServers,
+            wide ? 2 + most.nextInt(7) : narrowClients,
+            random.nextInt(4) == 0 ? 2 : 3,
+            durability,
+            ttl,
+            clientTtl(random.nextBoolean() ? 15 * SECOND : 5 * SECOND, terms),
+            4 * ttl + random.nextInt(4_000) * MILLI,
+            faults,
+            (80 + random.nextInt(1_000)) * MILLI,
+            random.nextBoolean() ? 0 : random.nextDouble() * 0.05,
+            random.nextBoolean() ? 0 : random.nextDouble() * 0.05,
+            random.nextInt(3) > 0 ? MILLI / 2 : (1 + random.nextInt(60)) * MILLI,
+            random.nextInt(5) == 0 ? 100 * MILLI : 2 * MILLI,
+            recordBytes(random.nextInt(4) == 0 ? 1 << 16 : 1 << 12, wide, most, terms),
+            random.nextBoolean(),
+            random.nextInt(8) > 0,
+            durability == Durability.SYNCED || turns ? chunkServers : 1,
+            faults.contains(Fault.BIT_FLIP) || faults.contains(Fault.LOST_WRITE),
+            wide ? 2 + most.nextInt(3) : 0,
+            wide && most.nextBoolean() ? 3 : 15,
+            wide && most.nextBoolean(),
+            opposed,
+            heartbeat,
+            drift);
+    return drawn.clocksInBound() ? drawn : drawn.withTwoPrimaries(last.nextBoolean());
+  }
+
+  /**
+   * Clocks are wrong, so that two may hold the lease of a chunk at once: it does no harm, and to
+   * show that it has to happen.
+   */
+  private Swarm withTwoPrimaries(boolean opposed) {
+    Set<Fault> more = EnumSet.copyOf(faults);
+    more.add(Fault.SPLIT);
     return new Swarm(
         chunkServers,
-        wide ? 2 + most.nextInt(7) : narrowClients,
-        random.nextInt(4) == 0 ? 2 : 3,
+        clients,
+        replication,
         durability,
-        ttl,
-        clientTtl(random.nextBoolean() ? 15 * SECOND : 5 * SECOND, terms),
-        4 * ttl + random.nextInt(4_000) * MILLI,
-        faults,
-        (80 + random.nextInt(1_000)) * MILLI,
-        random.nextBoolean() ? 0 : random.nextDouble() * 0.05,
-        random.nextBoolean() ? 0 : random.nextDouble() * 0.05,
-        random.nextInt(3) > 0 ? MILLI / 2 : (1 + random.nextInt(60)) * MILLI,
-        random.nextInt(5) == 0 ? 100 * MILLI : 2 * MILLI,
-        recordBytes(random.nextInt(4) == 0 ? 1 << 16 : 1 << 12, wide, most, terms),
-        random.nextBoolean(),
-        random.nextInt(8) > 0,
-        durability == Durability.SYNCED || turns ? chunkServers : 1,
-        faults.contains(Fault.BIT_FLIP) || faults.contains(Fault.LOST_WRITE),
-        wide ? 2 + most.nextInt(3) : 0,
-        wide && most.nextBoolean() ? 3 : 15,
-        wide && most.nextBoolean(),
+        ttlNanos,
+        clientTtlNanos,
+        loadNanos,
+        more,
+        everyNanos,
+        loss,
+        doubling,
+        wireNanos,
+        slowLogNanos,
+        maxRecordBytes,
+        writesOn,
+        clocksInBound,
+        powerCuts,
+        scrubs,
+        files,
+        readsOneIn,
+        lingers,
         opposed,
-        heartbeat,
-        drift);
+        heartbeatNanos,
+        driftPpm);
   }
 
   /** Where records are large, chunks come to their ends. */

@@ -372,7 +372,8 @@ public final class LeaseTable {
   /**
    * Leases that a full list under this leader does not name and that this leader has put into no
    * response (E3): they are put into none from now on, so the gate is open. Asked before {@link
-   * #answer}, once a session.
+   * #answer}, once a session. Who names an earlier version of the same chunk still holds that: the
+   * next one is his to be told of, and its gate covers both.
    */
   public List<Lease> neverHeld(SessionId id, Collection<HeldLease> full) {
     Session session = known(id);
@@ -380,10 +381,11 @@ public final class LeaseTable {
       return List.of();
     }
     session.reportedInFull = true;
-    Set<LeaseName> held = names(full);
+    Set<ChunkHandle> held = new HashSet<>();
+    full.forEach(lease -> held.add(lease.chunk()));
     List<Lease> never = new ArrayList<>();
     for (Lease lease : List.copyOf(session.leases.values())) {
-      if (!held.contains(lease.name()) && !put.contains(lease.name())) {
+      if (!held.contains(lease.chunk()) && !put.contains(lease.name())) {
         never.add(lease);
         givenBack(id, lease.name());
       }

@@ -239,6 +239,18 @@ class LeaseTableTest {
     assertThat(answer(digest(D1)).grants()).doesNotContain(C1);
   }
 
+  /** The leader before has logged his next version and could not tell him. */
+  @Test
+  void leaseWhoseHolderStillHoldsTheVersionBeforeIsNotCalledUnheld() {
+    table.adopt(S, 10 * SECOND, 0);
+    Lease next = new Lease(C, 2, C1.token(), S);
+    table.granted(next);
+
+    assertThat(table.neverHeld(S, List.of(new HeldLease(C, 1, C1.token())))).isEmpty();
+    assertThat(table.gate(next)).isEmpty();
+    assertThat(answer(digest(C1)).grants()).contains(next);
+  }
+
   @Test
   void leaseThatThisLeaderPutIntoAResponseIsNeverCalledUnheld() {
     table.adopt(S, 10 * SECOND, 0);
