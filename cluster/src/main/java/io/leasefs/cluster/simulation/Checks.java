@@ -704,9 +704,10 @@ final class Checks implements Watch {
     }
     // Who holds a version's start may tell of what it has recovered into it and knows to be
     // committed, even where the version went on without it. A copy of a sealed chunk that was made
-    // later becomes a member without a new version (section 4).
+    // later becomes a member without a new version (section 4); and one that is a member no more,
+    // and has not been told, has all that was sealed.
     if (applied.version() == at
-        && !isMemberOfSealed(server, answer.chunk())
+        && !holdsWhatIsSealed(server, answer.chunk())
         && chain.stream()
             .noneMatch(
                 member ->
@@ -777,13 +778,18 @@ final class Checks implements Watch {
     }
   }
 
-  private boolean isMemberOfSealed(ServerId server, ChunkHandle chunk) {
-    return logged(chunk)
-        .filter(ChunkEntry::isSealed)
-        .flatMap(entry -> entry.active().memberAt(server))
-        .map(member -> report(member, chunk))
-        .filter(own -> own.state() == Heartbeat.ReplicaState.SEALED)
-        .isPresent();
+  private boolean holdsWhatIsSealed(ServerId server, ChunkHandle chunk) {
+    ChunkServer holder = servers.get(server);
+    return holder != null
+        && logged(chunk)
+            .filter(ChunkEntry::isSealed)
+            .flatMap(entry -> holder.copy(chunk).filter(copy -> hasSeal(copy, entry)))
+            .isPresent();
+  }
+
+  private static boolean hasSeal(ChunkServer.Copy copy, ChunkEntry entry) {
+    Heartbeat.ReplicaReport report = copy.core().report();
+    return report.state() == Heartbeat.ReplicaState.SEALED && report.seal().equals(entry.seal());
   }
 
   private long acceptedAt(ServerId id, ChunkHandle chunk) {
