@@ -141,6 +141,15 @@ record PlantedBug(String name, String rule, String bug, long from, List<Change> 
     }
   }
 
+  /**
+   * Looks for the texts that it replaces.
+   *
+   * @throws IllegalStateException one of them is not there once
+   */
+  void check() {
+    changed();
+  }
+
   /** The changed sources, by their path in their module. */
   private Map<Path, String> changed() {
     Map<Path, String> sources = new LinkedHashMap<>();
@@ -151,7 +160,8 @@ record PlantedBug(String name, String rule, String bug, long from, List<Change> 
       if (at < 0 || source.indexOf(change.was(), at + 1) >= 0) {
         throw new IllegalStateException(
             String.format(
-                "%s: the text is there %s in %s: bring the planted bug up to date:%n%s",
+                "%s: the text, to the ends of its lines, is there %s in %s: bring the planted bug"
+                    + " up to date:%n%s",
                 name, at < 0 ? "no more" : "twice", relative, change.was()));
       }
       sources.put(

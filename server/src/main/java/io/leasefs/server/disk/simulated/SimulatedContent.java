@@ -23,7 +23,7 @@ final class SimulatedContent {
   private static final byte[] ZEROS = new byte[PAGE];
 
   /** As the kernel has them; null, and what lies beyond: zeros. Zeros beyond the length. */
-  private byte @Nullable [][] pages;
+  private byte[] @Nullable [] pages;
 
   /** Pages that another copy may have as well: none writes to such a one. */
   private final BitSet shared;
