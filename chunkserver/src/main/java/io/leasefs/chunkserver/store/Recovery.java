@@ -350,7 +350,9 @@ final class Recovery {
       var _ = journal.append(stands);
       changed = true;
     }
-    redo(data, journal.file());
+    boolean cutOff = isCutOff(data);
+    redo(data, journal.file(), cutOff);
+    changed |= cutOff;
     ChunkContent content = contentAtApplied(data);
     if (damage != null) {
       return asDamaged(data, journalFile);
@@ -417,14 +419,30 @@ final class Recovery {
   }
 
   /**
-   * Overwrites that may have been under way are carried out again, in order; after a power cut so
-   * is payload that was written to both files, for only the journal's bytes were fsynced.
+   * Whether the data file has not all that was written to both files: it has been lost, or a part
+   * of it, and not by us, for payload is written before its record.
    */
-  private void redo(DiskFile data, DiskFile journal) throws IOException {
+  private boolean isCutOff(DiskFile data) throws IOException {
+    long size = data.size();
+    for (Entry entry : tail) {
+      if (entry.isInPlace() && entry.record().place() == Place.BOTH && entry.end() > size) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * Overwrites that may have been under way are carried out again, in order; after a power cut so
+   * is payload that was written to both files, for only the journal's bytes were fsynced, and where
+   * the data file is cut off.
+   */
+  private void redo(DiskFile data, DiskFile journal, boolean cutOff) throws IOException {
+    boolean twins = powerCut || cutOff;
     long through = appliedSerial();
     for (Entry entry : tail) {
       boolean overwrite = entry.changesFile() && entry.mutation().serial() <= through;
-      boolean twin = powerCut && entry.isInPlace() && entry.record().place() == Place.BOTH;
+      boolean twin = twins && entry.isInPlace() && entry.record().place() == Place.BOTH;
       if (overwrite && entry.mutation().kind() == MutationKind.TRUNCATE) {
         if (data.size() > entry.mutation().offset()) {
           data.truncate(entry.mutation().offset());

@@ -17,6 +17,7 @@ import io.leasefs.common.api.Heartbeat.Certainty;
 import io.leasefs.common.api.Mutation;
 import io.leasefs.common.api.MutationKind;
 import io.leasefs.common.checksum.Crc32c;
+import io.leasefs.common.edge.DiskFile;
 import io.leasefs.common.edge.DiskFullException;
 import io.leasefs.common.error.LeaseFsException;
 import io.leasefs.common.model.ChunkHandle;
@@ -449,6 +450,46 @@ class ActionQueueTest {
     fixture.runAll();
     assertThat(read(again)).isEqualTo(ByteBuffer.wrap(model.contentAt(4)));
     assertThat(fixture.disk.bytes(DATA)).isEqualTo(model.contentAt(4));
+  }
+
+  /** Somebody has deleted it; no power was cut, so nothing else is looked at. */
+  @Test
+  void lostDataFileIsMadeAnewFromAJournalThatHasAllOfIt() throws IOException {
+    StoredChunk chunk = create(Durability.SYNCED);
+    fixture.submit(chunk, append(1, 1000, true), append(2, 10, true), new Commit(3, 2, 1010));
+    fixture.runAll();
+    fixture.disk.delete(DATA);
+    fixture.disk.killProcess();
+
+    StoredChunk again = fixture.chunk(fixture.open(), HANDLE);
+
+    assertThat(again.image().certainty()).isEqualTo(Certainty.CERTAIN);
+    fixture.submit(again, new Commit(1, 2, 1010));
+    fixture.runAll();
+    assertThat(read(again)).isEqualTo(ByteBuffer.wrap(model.contentAt(2)));
+    fixture.cutPower();
+    assertThat(fixture.chunk(fixture.open(), HANDLE).image().certainty())
+        .isEqualTo(Certainty.CERTAIN);
+    assertThat(fixture.disk.bytes(DATA)).isEqualTo(model.contentAt(2));
+  }
+
+  /** Likewise where only its end is gone. */
+  @Test
+  void dataFileThatWasCutOffIsMendedFromItsJournal() throws IOException {
+    StoredChunk chunk = create(Durability.SYNCED);
+    fixture.submit(chunk, append(1, 1000, true), append(2, 500, true), new Commit(3, 2, 1500));
+    fixture.runAll();
+    try (DiskFile file = fixture.disk.open(DATA, false)) {
+      file.truncate(700);
+    }
+    fixture.disk.killProcess();
+
+    StoredChunk again = fixture.chunk(fixture.open(), HANDLE);
+
+    assertThat(again.image().certainty()).isEqualTo(Certainty.CERTAIN);
+    fixture.submit(again, new Commit(1, 2, 1500));
+    fixture.runAll();
+    assertThat(read(again)).isEqualTo(ByteBuffer.wrap(model.contentAt(2)));
   }
 
   /** A deletion that a power cut has cut off may leave the journal alone. */
