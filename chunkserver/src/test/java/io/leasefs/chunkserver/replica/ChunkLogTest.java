@@ -75,6 +75,39 @@ class ChunkLogTest {
         .isEqualTo(3);
   }
 
+  /** Simulation, seed 7645: the two copies had different dead sessions. */
+  @Test
+  void whoIsDeclaredDeadAfterForgettingIsSoWheneverThatIsCommitted() {
+    ByteBuffer nobody = ByteBuffer.allocate(0);
+    Mutation forget =
+        new Mutation(
+            1,
+            1,
+            MutationKind.FORGET,
+            9,
+            FILE,
+            new SessionId(0),
+            0,
+            0,
+            0,
+            0,
+            Checksums.of(nobody, Frame.PIECE),
+            nobody);
+    Mutation dead = mutation(1, 2, MutationKind.DEAD, 0, 0, 0, 0, 5, 0);
+    ChunkLog early = empty();
+    early.append(forget);
+    early.commit(1);
+    early.append(dead);
+    early.commit(2);
+    ChunkLog late = empty();
+    late.append(forget);
+    late.append(dead);
+    late.commit(2);
+
+    assertThat(early.snapshot().deadSessions()).containsExactly(new SessionId(5));
+    assertThat(late.snapshot()).isEqualTo(early.snapshot());
+  }
+
   @Test
   void whatIsCommittedIsNeverCut() {
     ChunkLog log = empty();
