@@ -282,12 +282,10 @@ final class RawFile {
   final class Look {
     private final TreeMap<Long, Op> tops;
     private final int answeredBefore;
-    private final boolean mayBeOld;
     private final String reader;
 
-    private Look(String reader, boolean mayBeOld) {
+    private Look(String reader) {
       this.reader = reader;
-      this.mayBeOld = mayBeOld;
       this.tops = new TreeMap<>(RawFile.this.tops);
       this.answeredBefore = applied.size();
     }
@@ -491,13 +489,9 @@ final class RawFile {
 
   // ---- what is read ------------------------------------------------------------------------
 
-  /**
-   * A read begins.
-   *
-   * @param mayBeOld it may see what once was
-   */
-  Look look(String reader, boolean mayBeOld) {
-    return new Look(reader, mayBeOld);
+  /** A read begins. */
+  Look look(String reader) {
+    return new Look(reader);
   }
 
   /** A read that began with this look has found these bytes. */
@@ -506,13 +500,13 @@ final class RawFile {
     content.duplicate().get(read);
     long limit = from + read.length;
     List<Op> recent = new ArrayList<>(unknown);
-    recent.addAll(look.mayBeOld ? applied : applied.subList(look.answeredBefore, applied.size()));
+    recent.addAll(applied.subList(look.answeredBefore, applied.size()));
     long position = from;
     while (position < limit) {
       Op top = look.tops.floorEntry(position).getValue();
       Long next = look.tops.higherKey(position);
       long end = next == null ? limit : Math.min(limit, next);
-      int count = explained(look, top, recent, read, from, position, end);
+      int count = explained(top, recent, read, from, position, end);
       if (count == 0) {
         if (end - position >= TELLING || unknown.stream().noneMatch(op -> op.at < 0)) {
           unexplained(look, top, read, from, position);
@@ -525,15 +519,14 @@ final class RawFile {
   }
 
   /** How many bytes from the position on are those of one operation that may be seen. */
-  private int explained(
-      Look look, Op top, List<Op> recent, byte[] read, long from, long position, long end) {
+  private int explained(Op top, List<Op> recent, byte[] read, long from, long position, long end) {
     int most = top.matches(read, from, position, end);
     if (position + most == end) {
       return most;
     }
     Op by = null;
     for (Op op : recent) {
-      boolean mayBeSeen = op.fate == Fate.UNKNOWN || look.mayBeOld || op.place > top.place;
+      boolean mayBeSeen = op.fate == Fate.UNKNOWN || op.place > top.place;
       int count = mayBeSeen ? op.matches(read, from, position, end) : 0;
       if (count > most) {
         most = count;
@@ -561,7 +554,7 @@ final class RawFile {
     }
     if (by != null && most >= TELLING) {
       by.seen = true;
-      if (!look.mayBeOld && by.fate == Fate.UNKNOWN) {
+      if (by.fate == Fate.UNKNOWN) {
         by.above = Math.max(by.above, top.place);
       }
     }
@@ -619,7 +612,7 @@ final class RawFile {
   void check(ByteBuffer content) {
     if (!unknown.isEmpty()) {
       loop.note(path + ": " + unknown.size() + " operations of unknown fate");
-      saw(look("the last reader", false), 0, content);
+      saw(look("the last reader"), 0, content);
       return;
     }
     byte[] is = new byte[content.remaining()];
@@ -648,11 +641,7 @@ final class RawFile {
     int differs = Arrays.mismatch(is, must);
     if (differs >= 0) {
       unexplained(
-          look("the last reader", false),
-          tops.floorEntry((long) differs).getValue(),
-          is,
-          0,
-          differs);
+          look("the last reader"), tops.floorEntry((long) differs).getValue(), is, 0, differs);
       return;
     }
     ops.forEach(this::checkAfter);

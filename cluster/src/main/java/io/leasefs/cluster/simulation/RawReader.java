@@ -93,7 +93,7 @@ final class RawReader implements ChunkWrites.Listener {
     long from = random.nextInt(3) == 0 ? 0 : random.nextLong(file.reach());
     int most = random.nextInt(6) == 0 ? MOST_BYTES : MOST_BYTES / 8;
     ByteBuffer target = ByteBuffer.allocate(1 + random.nextInt(most));
-    RawFile.Look look = file.look(mode + " read by " + life.host(), false);
+    RawFile.Look look = file.look(mode + " read by " + life.host());
     // Where clocks are wrong all reads are strict: so are those of a reader that is kept.
     boolean keeps = mode == ReadMode.DEFAULT || !swarm.clocksInBound();
     AsyncReader reader = keeps && random.nextBoolean() ? kept.get(file) : null;

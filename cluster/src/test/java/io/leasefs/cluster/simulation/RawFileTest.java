@@ -58,7 +58,7 @@ class RawFileTest {
   }
 
   private void read(ByteBuffer content) {
-    file.saw(file.look("a test", false), 0, content);
+    file.saw(file.look("a test"), 0, content);
   }
 
   private static ByteBuffer over(ByteBuffer below, int at, ByteBuffer above) {
@@ -86,7 +86,7 @@ class RawFileTest {
     Op append = submit(MutationKind.APPEND, 0, 100);
     applied(append, 0, 1);
     Op write = submit(MutationKind.WRITE, 20, 30);
-    RawFile.Look before = file.look("a test", false);
+    RawFile.Look before = file.look("a test");
     applied(write, 20, 2);
 
     file.saw(before, 0, bytes(append));
